@@ -1,0 +1,237 @@
+//! Composes the layers: memory, index, ranker, history.
+
+use std::sync::Arc;
+
+use casebook_corpus::{Clock, Degradation, FileSources, FileState, ResourceMeta};
+use casebook_index::{BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, Snapshot, TextEncoder};
+use casebook_ranker::{Activation, ActivationRequest, Lanes, PairScorer, SourceState, Tools};
+use casebook_recorder::RunId;
+
+use crate::error::chain;
+use crate::history::{History, RunRecording};
+use crate::{ApiError, ErrorKind, Project};
+
+/// The head is older than the memory.
+pub(crate) const INDEX_STALE: &str = "index_stale";
+/// Some files are not in the index.
+pub(crate) const FILES_SKIPPED: &str = "files_skipped";
+
+/// How long an answer waits for another process's build when it could answer from the head.
+const BUSY_WAIT_MS: u64 = 250;
+
+/// What only the binary can pick.
+#[derive(Clone)]
+pub struct Parts {
+    /// Makes vectors.
+    pub encoder: Arc<dyn TextEncoder>,
+    /// Reranks.
+    pub scorer: Arc<dyn PairScorer>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids of Runs: unique, rising with time.
+    pub run_ids: Arc<dyn Fn() -> RunId + Send + Sync>,
+}
+
+/// Whether an answer brings the index up to date first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refresh {
+    /// Yes; the cost follows what changed. Without a head the first build is waited for.
+    First,
+    /// No: answer from the head as it is.
+    No,
+}
+
+/// An answer and the Run that recorded it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activated {
+    /// The Run; `None` where the history could not be written.
+    pub run_id: Option<RunId>,
+    /// The answer. Where `run_id` is `None`, its degradations say why.
+    pub activation: Activation,
+}
+
+/// One project, open.
+pub struct Service {
+    project: Project,
+    sources: FileSources,
+    index: Index,
+    history: Result<History, ApiError>,
+    parts: Parts,
+}
+
+impl Service {
+    /// Opens a project. `history` is what opening it gave: an answer does without where it failed.
+    ///
+    /// # Errors
+    /// When the memory or the index cannot be opened, or a setting is out of its range.
+    pub fn open(project: Project, history: Result<History, ApiError>, parts: Parts) -> Result<Self, ApiError> {
+        let sources = FileSources::new(&project.root, project.files.clone()).map_err(BuildError::Source)?;
+        project.ranker.validate().map_err(|error| {
+            ApiError::new(
+                "config_invalid",
+                ErrorKind::Input,
+                format!("the [ranker] settings are wrong: {error}"),
+            )
+        })?;
+        let index = Index::open_with(&project.index_dir, project.index.clone())?;
+        Ok(Self {
+            project,
+            sources,
+            index,
+            history,
+            parts,
+        })
+    }
+
+    /// Returns the project.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// Brings the index up to date.
+    ///
+    /// # Errors
+    /// When the memory cannot be published or the index cannot be written; the head is as it was.
+    pub fn build(&self, full: bool, observer: &dyn BuildObserver) -> Result<BuildReport, ApiError> {
+        Ok(self.build_with(full, LockWait::UntilFree, observer)?)
+    }
+
+    fn build_with(&self, full: bool, wait: LockWait, observer: &dyn BuildObserver) -> Result<BuildReport, BuildError> {
+        self.index.build(&BuildRequest {
+            source: &self.sources,
+            encoder: Some(&*self.parts.encoder),
+            clock: &*self.parts.clock,
+            observer,
+            full,
+            wait,
+        })
+    }
+
+    /// Answers a question, on the record. `problems` are what the caller could not use of the request; the answer names
+    /// them.
+    ///
+    /// # Errors
+    /// A wrong request, or nothing to answer from. The Run is then recorded as failed.
+    pub fn activate(
+        &self,
+        request: &ActivationRequest,
+        refresh: Refresh,
+        problems: Vec<Degradation>,
+        observer: &dyn BuildObserver,
+    ) -> Result<Activated, ApiError> {
+        if request.query.trim().is_empty() {
+            return Err(ApiError::new(
+                "query_empty",
+                ErrorKind::Input,
+                "the question is empty; say what you look for",
+            ));
+        }
+        let run = (self.parts.run_ids)();
+        let recording = RunRecording::start(&self.history, run, &self.project.id, request, &self.project.ranker);
+        let snapshot = self
+            .refreshed(refresh, observer)
+            .inspect_err(|error| recording.fail(error, "index", None))?;
+        let (snapshot, staleness) = snapshot;
+        let degradations = problems.into_iter().chain(staleness).collect();
+        let mut activation = self.rank(request, &snapshot, degradations).inspect_err(|error| {
+            let revision = snapshot.revision();
+            recording.fail(error, "rank", Some((revision.id.clone(), revision.effective_hash)));
+        })?;
+        let incomplete = recording.succeed(&activation, &|| snapshot.manifest().ok());
+        activation.degradations.extend(incomplete);
+        let run_id = match recording.outcome() {
+            Ok(run_id) => Some(run_id),
+            Err(problem) => {
+                activation.degradations.push(problem);
+                None
+            }
+        };
+        Ok(Activated { run_id, activation })
+    }
+
+    /// Returns a snapshot to answer from, and what is not as fresh as it could be.
+    fn refreshed(
+        &self,
+        refresh: Refresh,
+        observer: &dyn BuildObserver,
+    ) -> Result<(Snapshot, Vec<Degradation>), ApiError> {
+        let mut degradations = Vec::new();
+        // An index that cannot be read is broken: the build makes it anew.
+        let has_head = self.index.snapshot().is_ok_and(|head| head.is_some());
+        if refresh == Refresh::First {
+            let wait = if has_head {
+                LockWait::Millis(BUSY_WAIT_MS)
+            } else {
+                LockWait::UntilFree
+            };
+            match self.build_with(false, wait, observer) {
+                Ok(report) => degradations.extend(told_once(report)),
+                Err(error) if has_head => degradations.push(Degradation::new(
+                    INDEX_STALE,
+                    format!("answered from the last ready revision: {}", chain(&error).join(": ")),
+                )),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let snapshot = self.index.snapshot()?.ok_or_else(|| {
+            ApiError::new(
+                "index_preparing",
+                ErrorKind::NotReady,
+                "there is no index yet; run `casebook index` first",
+            )
+        })?;
+        Ok((snapshot, degradations))
+    }
+
+    fn rank(
+        &self,
+        request: &ActivationRequest,
+        snapshot: &Snapshot,
+        mut degradations: Vec<Degradation>,
+    ) -> Result<Activation, ApiError> {
+        degradations.extend_from_slice(snapshot.degradations());
+        let lanes = Lanes {
+            revision: snapshot.revision(),
+            identity: Some(snapshot.identity()),
+            lexical: snapshot.lexical(),
+            dense: snapshot.dense(),
+            encoder: Some(&*self.parts.encoder),
+            units: snapshot,
+            degradations,
+        };
+        let freshness = |meta: &ResourceMeta| self.state_of(snapshot, meta);
+        let tools = Tools {
+            scorer: Some(&*self.parts.scorer),
+            clock: &*self.parts.clock,
+            freshness: &freshness,
+        };
+        Ok(casebook_ranker::activate(
+            request,
+            &lanes,
+            &self.project.ranker,
+            &tools,
+        )?)
+    }
+
+    /// Looks at a candidate's file: one stat call.
+    fn state_of(&self, snapshot: &Snapshot, meta: &ResourceMeta) -> SourceState {
+        let Ok(Some(place)) = snapshot.place(&meta.id) else {
+            return SourceState::Gone;
+        };
+        match self.sources.state_of(&place.location, place.stamp) {
+            FileState::Present => SourceState::Present,
+            FileState::Changed => SourceState::Changed,
+            FileState::Gone => SourceState::Gone,
+        }
+    }
+}
+
+/// Skipped files are named where the index was written; after that a count is enough.
+fn told_once(report: BuildReport) -> Vec<Degradation> {
+    if report.head_moved || report.degradations.is_empty() {
+        return report.degradations;
+    }
+    let count = report.degradations.len();
+    let detail = format!("{count} problem(s) in the memory folder; `casebook index` names them");
+    vec![Degradation::new(FILES_SKIPPED, detail)]
+}

@@ -1,0 +1,43 @@
+//! What goes over the wire: CLI `--json`, and every other surface.
+
+mod activate;
+mod error;
+mod index;
+mod runs;
+
+pub use activate::{
+    ActivateResponse, ActivationState, Budget, Candidate, Degradation, Fragment, HeldFragment, Lines, Redirected,
+    Scored, StageTime,
+};
+pub use error::ErrorBody;
+pub use index::IndexResponse;
+pub use runs::{RunFailure, RunListResponse, RunResponse, RunSummary, UnansweredRun};
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+
+/// Returns every published schema with the name of its file in `schemas/`.
+pub fn schemas() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("activate-response", schema_of::<ActivateResponse>()),
+        ("activation-state", schema_of::<ActivationState>()),
+        ("error", schema_of::<ErrorBody>()),
+        ("index-response", schema_of::<IndexResponse>()),
+        ("run-list-response", schema_of::<RunListResponse>()),
+        ("run-response", schema_of::<RunResponse>()),
+    ]
+}
+
+fn schema_of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(strip_number_format));
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Takes `"format": "uint64"` and its like away: validators in other languages warn of every one.
+fn strip_number_format(schema: &mut Schema) {
+    let is_text = schema.get("type").is_some_and(|kind| kind == "string");
+    if !is_text {
+        schema.remove("format");
+    }
+}

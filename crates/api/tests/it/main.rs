@@ -1,0 +1,3 @@
+//! The wire as others see it.
+
+mod schemas;

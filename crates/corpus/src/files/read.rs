@@ -1,0 +1,164 @@
+//! One file becomes one item.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::FileSources;
+use super::stamp::{self, Settling};
+use super::walk::Entry;
+use crate::{Clock, Degradation, Found, KnownItems, KnownState, Resource, ScanItem, Stamp, codes};
+
+/// The reading part of one scan.
+pub(super) struct Reading<'a> {
+    sources: &'a FileSources,
+    known: &'a dyn KnownItems,
+    clock: &'a dyn Clock,
+    bytes_read: u64,
+}
+
+/// The content of a file and its outside before and after the reading.
+struct Content {
+    bytes: Vec<u8>,
+    before: Metadata,
+    after: Metadata,
+}
+
+/// Why a file has no content for us.
+enum Refusal {
+    TooLarge,
+    Degraded(&'static str, String),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(sources: &'a FileSources, known: &'a dyn KnownItems, clock: &'a dyn Clock) -> Self {
+        Self {
+            sources,
+            known,
+            clock,
+            bytes_read: 0,
+        }
+    }
+
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// Returns whether the file was changed so lately that another edit could leave its stamp as it is.
+    pub(super) fn must_wait_for(&self, entry: &Entry) -> bool {
+        stamp::settling(&entry.metadata, self.clock.now()) == Settling::Soon
+    }
+
+    /// Reads a file. `None` where it is gone by now.
+    pub(super) fn read(&mut self, entry: &Entry) -> Option<ScanItem> {
+        self.read_trusting(entry, None)
+    }
+
+    /// Reads a file that had to be waited for: the stamp it had before the wait is as good as an old one.
+    pub(super) fn read_after_wait(&mut self, entry: &Entry) -> Option<ScanItem> {
+        self.read_trusting(entry, Some(entry.stamp))
+    }
+
+    fn read_trusting(&mut self, entry: &Entry, trusted: Option<Stamp>) -> Option<ScanItem> {
+        let source = &self.sources.sources[entry.source];
+        let now = self.clock.now();
+        let content = match self.content(entry) {
+            Ok(content) => content,
+            Err(Refusal::Io(error)) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(refusal) => return Some(self.refused(entry, refusal)),
+        };
+        let stamp = stamp::of(&content.after, source.reading);
+        let settled = trusted == Some(stamp) || stamp::settling(&content.after, now) == Settling::Settled;
+        let steady = stamp::of(&content.before, source.reading) == stamp;
+        let found = self.found(entry, content.bytes);
+        Some(entry.item((settled && steady).then_some(stamp), found))
+    }
+
+    fn found(&self, entry: &Entry, bytes: Vec<u8>) -> Found {
+        let skipped = |code, detail| Found::Skipped(Degradation::at(code, detail, entry.location.as_str()));
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let offset = error.utf8_error().valid_up_to();
+                return skipped(codes::FILE_NOT_UTF8, format!("byte {offset} is not UTF-8"));
+            }
+        };
+        let decl = &self.sources.sources[entry.source].decl;
+        let resource = match Resource::from_markdown(&entry.location, &text, decl) {
+            Ok(resource) => resource,
+            Err(error) => return skipped(codes::FRONT_MATTER_INVALID, error.to_string()),
+        };
+        match self.known.get(&entry.location).map(|item| item.state) {
+            Some(KnownState::Resource { id, content_hash })
+                if id == resource.meta.id && content_hash == resource.meta.content_hash =>
+            {
+                Found::Unchanged
+            }
+            _ => Found::Resource(Box::new(resource)),
+        }
+    }
+
+    /// A file that could not be read gets no stamp, so that it is tried again: the cause may lie outside it.
+    fn refused(&self, entry: &Entry, refusal: Refusal) -> ScanItem {
+        let (stamp, code, detail) = match refusal {
+            Refusal::TooLarge => {
+                let limit = self.sources.max_file_bytes;
+                let detail = format!("larger than the limit of {limit} bytes");
+                (Some(entry.stamp), codes::FILE_TOO_LARGE, detail)
+            }
+            Refusal::Degraded(code, detail) => (None, code, detail),
+            Refusal::Io(error) => (None, codes::FILE_UNREADABLE, error.to_string()),
+        };
+        entry.item(
+            stamp,
+            Found::Skipped(Degradation::at(code, detail, entry.location.as_str())),
+        )
+    }
+
+    /// Reads the bytes, after a last look at where the path leads and at what it is: both may have changed since the
+    /// walk, and opening a pipe would wait for a writer.
+    fn content(&mut self, entry: &Entry) -> Result<Content, Refusal> {
+        let limit = self.sources.max_file_bytes;
+        if entry.metadata.len() > limit {
+            return Err(Refusal::TooLarge);
+        }
+        let canonical = fs::canonicalize(&entry.path)?;
+        self.check_bounds(entry, &canonical)?;
+        let not_a_file = || Refusal::Degraded(codes::NOT_A_FILE, "not a regular file".to_owned());
+        if !fs::symlink_metadata(&canonical)?.is_file() {
+            return Err(not_a_file());
+        }
+        let mut file = File::open(&canonical)?;
+        let before = file.metadata()?;
+        if !before.is_file() {
+            return Err(not_a_file());
+        }
+        let mut bytes = Vec::with_capacity(before.len().min(limit) as usize);
+        (&mut file).take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        self.bytes_read += bytes.len() as u64;
+        if bytes.len() as u64 > limit {
+            return Err(Refusal::TooLarge);
+        }
+        let after = file.metadata()?;
+        Ok(Content { bytes, before, after })
+    }
+
+    fn check_bounds(&self, entry: &Entry, canonical: &Path) -> Result<(), Refusal> {
+        if !canonical.starts_with(&self.sources.root) {
+            let detail = "leads out of the project root".to_owned();
+            return Err(Refusal::Degraded(codes::LINK_OUTSIDE_ROOT, detail));
+        }
+        if !self.sources.follow_links && canonical != entry.path {
+            let detail = "lies behind a symbolic link".to_owned();
+            return Err(Refusal::Degraded(codes::LINK_NOT_FOLLOWED, detail));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+//! One file per verb.
+
+mod activate;
+mod archive;
+mod config;
+mod index;
+mod init;
+mod lab;
+mod recorder;
+mod runs;
+
+use clap::CommandFactory;
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+
+/// Runs the command.
+pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
+    match &cli.command {
+        Command::Init(args) => init::run(&cli.common, args),
+        Command::Index(args) => index::run(&cli.common, args),
+        Command::Activate(args) => activate::run(&cli.common, args),
+        Command::Runs(command) => runs::run(&cli.common, command),
+        Command::Config(command) => config::run(&cli.common, command),
+        Command::Lab(command) => lab::run(&cli.common, command),
+        Command::Recorder(command) => recorder::run(&cli.common, command),
+        Command::Archive(command) => archive::run(&cli.common, command),
+        Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), "casebook", &mut std::io::stdout());
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Answers, states, deltas.
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, texts};
+
+const DEPLOY: (&str, &str) = (
+    "deploy.md",
+    "# Deploying\n\nReleases leave on Tuesday after the canary has been green for an hour.\n",
+);
+const CACHE: (&str, &str) = (
+    "cache.md",
+    "# 缓存\n\n用户会话缓存在内存里，重启后失效；云端副本每小时同步。\n",
+);
+const TOOLS: (&str, &str) = (
+    "tools.md",
+    "# Tools\n\nRun gen-itgc after every schema change. The db lives on port 38.101.\n\nTODO: fix the multi-agent lock, don't hold it.\n",
+);
+
+#[test]
+fn a_folder_never_seen_before_answers() {
+    let sandbox = Sandbox::with(&[DEPLOY, CACHE, TOOLS]);
+    let answer = sandbox.json(&["activate", "when do releases leave?"]);
+    assert_eq!(answer.pointer("/fragments/0/path").unwrap(), "deploy.md");
+    assert!(
+        answer
+            .pointer("/fragments/0/text")
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .contains("Tuesday")
+    );
+    assert!(answer["run_id"].is_string());
+    assert!(answer.get("candidates").is_none(), "nobody asked for an explanation");
+    let human = sandbox.run(&["activate", "when do releases leave?"]).expect(0);
+    assert!(
+        human.stdout.starts_with("1. deploy.md  (lines 1-3; add"),
+        "{}",
+        human.stdout
+    );
+}
+
+#[test]
+fn queries_that_break_others_find_their_file() {
+    let sandbox = Sandbox::with(&[DEPLOY, CACHE, TOOLS]);
+    for (query, path) in [
+        ("用户", "cache.md"),
+        ("云", "cache.md"),
+        ("db", "tools.md"),
+        ("TODO: fix", "tools.md"),
+        ("multi-agent", "tools.md"),
+        ("don't", "tools.md"),
+        ("38.101", "tools.md"),
+        ("重跑gen-itgc后", "tools.md"),
+    ] {
+        let answer = sandbox.json(&["activate", query]);
+        let paths = texts(&answer["fragments"], "/path");
+        assert_eq!(paths.first().map(String::as_str), Some(path), "{query}: {answer:#}");
+    }
+    for query in ["\"", "(", "NEAR", "*", "a AND", "NOT", "col:x", "-", "\u{1f600}"] {
+        sandbox.run(&["activate", "--json", "--", query]).expect(0).json();
+    }
+    let long = "please tell me when the releases of our product usually leave the building and who has to look at the \
+                canary before that happens because I keep forgetting it and nobody else in this office seems to know";
+    let answer = sandbox.json(&["activate", long]);
+    assert_eq!(answer.pointer("/fragments/0/path").unwrap(), "deploy.md", "{answer:#}");
+}
+
+#[test]
+fn an_empty_question_is_wrong_input() {
+    let sandbox = Sandbox::with(&[DEPLOY]);
+    let failed = sandbox.run(&["activate", " ", "--json"]).expect(3).json();
+    assert_eq!(failed.pointer("/error/code").unwrap(), "query_empty");
+    sandbox.run(&["activate"]).expect(2);
+}
+
+#[test]
+fn a_state_turns_the_next_answer_into_a_delta() {
+    let sandbox = Sandbox::with(&[DEPLOY, CACHE, TOOLS]);
+    let state = sandbox.outside("state.json");
+    let ask = |query: &str| sandbox.json(&["activate", query, "--state", state.to_str().unwrap()]);
+    let action = |answer: &Value| {
+        answer
+            .pointer("/fragments/0/action")
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+
+    let first = ask("when do releases leave?");
+    assert_eq!(action(&first), "add");
+    let again = ask("when do releases leave?");
+    assert_eq!(action(&again), "reuse");
+    assert!(again.pointer("/fragments/0/text").is_none());
+    assert_eq!(again["state"], first["state"]);
+
+    sandbox.project.write(
+        "deploy.md",
+        "# Deploying\n\nReleases leave on Thursday after the canary has been green.\n",
+    );
+    let edited = ask("when do releases leave?");
+    assert_eq!(action(&edited), "replace");
+    assert!(
+        edited
+            .pointer("/fragments/0/text")
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .contains("Thursday")
+    );
+
+    let other = ask("用户会话缓存");
+    let left = first.pointer("/fragments/0/unit_key").unwrap().as_str().unwrap();
+    assert!(
+        other["removed"].as_array().unwrap().iter().any(|key| key == left),
+        "{other:#}"
+    );
+}
+
+#[test]
+fn a_state_that_is_not_ours_is_named_and_costs_no_answer() {
+    let sandbox = Sandbox::with(&[DEPLOY]);
+    let state = sandbox.outside("state.json");
+    for text in [
+        "",
+        "{",
+        "[1]",
+        r#"{"version":9,"held":[]}"#,
+        r#"{"version":1,"held":[{"unit_key":"x","content_hash":"y"}]}"#,
+    ] {
+        std::fs::write(&state, text).unwrap();
+        let answer = sandbox.json(&["activate", "releases", "--state", state.to_str().unwrap()]);
+        assert_eq!(answer.pointer("/fragments/0/action").unwrap(), "add", "{text}");
+        assert!(
+            texts(&answer["degradations"], "/code").contains(&"state_invalid".to_owned()),
+            "{text}: {answer:#}"
+        );
+    }
+    let forged =
+        r#"{"version":1,"held":[{"unit_key":"gone.md#","content_hash":"#.to_owned() + &format!("\"{:064}\"", 7) + "}]}";
+    std::fs::write(&state, forged).unwrap();
+    let answer = sandbox.json(&["activate", "releases", "--state", state.to_str().unwrap()]);
+    assert_eq!(answer["removed"], serde_json::json!(["gone.md#"]));
+}
+
+#[test]
+fn a_deleted_file_is_never_served() {
+    let sandbox = Sandbox::with(&[DEPLOY, CACHE]);
+    sandbox.json(&["index"]);
+    sandbox.project.remove("deploy.md");
+    let stale = sandbox.json(&["activate", "when do releases leave?", "--no-refresh", "--explain"]);
+    assert!(
+        !texts(&stale["fragments"], "/path").contains(&"deploy.md".to_owned()),
+        "{stale:#}"
+    );
+    assert!(
+        texts(&stale["candidates"], "/disposition").contains(&"source_deleted".to_owned()),
+        "{stale:#}"
+    );
+    assert!(
+        texts(&stale["degradations"], "/code").contains(&"index_stale".to_owned()),
+        "{stale:#}"
+    );
+    let fresh = sandbox.json(&["activate", "when do releases leave?", "--explain"]);
+    assert!(
+        !texts(&fresh["candidates"], "/resource_id").contains(&"deploy.md".to_owned()),
+        "{fresh:#}"
+    );
+}
+
+#[test]
+fn a_changed_file_is_marked_where_the_index_is_not_refreshed() {
+    let sandbox = Sandbox::with(&[DEPLOY]);
+    sandbox.json(&["index"]);
+    sandbox.project.write(
+        "deploy.md",
+        "# Deploying\n\nReleases leave on Friday, said nobody ever, of the canary.\n",
+    );
+    let stale = sandbox.json(&["activate", "when do releases leave?", "--no-refresh"]);
+    assert_eq!(
+        stale.pointer("/fragments/0/time_labels/0").unwrap(),
+        "stale",
+        "{stale:#}"
+    );
+    assert!(texts(&stale["degradations"], "/code").contains(&"index_stale".to_owned()));
+}
+
+#[test]
+fn a_replaced_memory_leads_to_its_successor() {
+    let sandbox = Sandbox::with(&[
+        (
+            "paper.md",
+            "---\nid: paper\n---\n# Logbook\n\nThe expedition writes its log on paper notebooks.\n",
+        ),
+        (
+            "tablet.md",
+            "---\nid: tablet\nsupersedes: [paper]\n---\n# Tablets\n\nEntries are typed offline.\n",
+        ),
+    ]);
+    let answer = sandbox.json(&["activate", "expedition paper notebooks log", "--explain"]);
+    assert_eq!(texts(&answer["fragments"], "/resource_id"), ["tablet"], "{answer:#}");
+    let dispositions = texts(&answer["candidates"], "/disposition");
+    assert!(dispositions.contains(&"superseded".to_owned()), "{answer:#}");
+}
+
+#[test]
+fn a_batch_answers_line_by_line() {
+    let sandbox = Sandbox::with(&[DEPLOY, CACHE]);
+    let file = sandbox.outside("questions.txt");
+    std::fs::write(&file, "when do releases leave?\n\n用户会话\n").unwrap();
+    let finished = sandbox.run(&["activate", "--batch", file.to_str().unwrap()]).expect(0);
+    let answers: Vec<Value> = finished
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 2);
+    assert_eq!(answers[1].pointer("/fragments/0/path").unwrap(), "cache.md");
+}
+
+#[test]
+fn flags_narrow_and_budget_the_answer() {
+    let sandbox = Sandbox::with(&[
+        DEPLOY,
+        ("mine.md", "---\nscope: user\n---\nMy releases: I leave on Monday.\n"),
+    ]);
+    let answer = sandbox.json(&["activate", "when do releases leave?", "--scope", "user"]);
+    assert_eq!(texts(&answer["fragments"], "/path"), ["mine.md"]);
+    let answer = sandbox.json(&["activate", "when do releases leave?", "--max-fragments", "1"]);
+    assert_eq!(answer["fragments"].as_array().unwrap().len(), 1);
+    let answer = sandbox.json(&["activate", "releases", "--as-of", "1970-01-02"]);
+    assert_eq!(answer["as_of"], "1970-01-02T00:00:00Z");
+    sandbox.run(&["activate", "releases", "--as-of", "soon"]).expect(3);
+}

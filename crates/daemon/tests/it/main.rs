@@ -1,0 +1,12 @@
+//! The binary as its users meet it: processes, files, exit codes.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test ends the test at the first fault")]
+
+mod activate;
+mod bad_input;
+mod concurrency;
+mod config;
+mod kill;
+mod reference;
+mod runs;
+mod sandbox;

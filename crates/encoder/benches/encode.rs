@@ -1,0 +1,94 @@
+//! How fast texts become vectors and candidates become scores, beside what any encoder has to do at least: fold a text
+//! to its normal form and find its words.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use casebook_encoder::{HashedEncoder, LateInteraction};
+use casebook_index::{Passage, TextEncoder as _};
+use casebook_ranker::PairScorer as _;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use unicode_normalization::UnicodeNormalization as _;
+
+const QUERY: &str = "索引重建期间查询会怎样 what happens to queries while the index rebuilds after a crash";
+
+/// Makes texts of about 400 tokens in both languages; neighbours share most of their words.
+fn texts(count: usize) -> Vec<String> {
+    let english = [
+        "index",
+        "rebuild",
+        "query",
+        "revision",
+        "snapshot",
+        "candidate",
+        "budget",
+        "the",
+        "of",
+        "HTTPServer",
+    ];
+    let chinese = [
+        "索引", "重建", "查询", "版本", "候选", "预算", "的", "记忆", "用户", "延迟",
+    ];
+    let word = |words: &[&str], number: usize| words[(number * 7 + number / 11) % words.len()].to_owned();
+    (0..count)
+        .map(|text| {
+            let sentence = |at: usize| {
+                format!(
+                    "{} {}{text} {}。",
+                    word(&english, at + text),
+                    word(&english, at * 3),
+                    word(&chinese, at)
+                )
+            };
+            (0..100).map(sentence).collect()
+        })
+        .collect()
+}
+
+fn passage(text: &String) -> Passage<'_> {
+    Passage {
+        path: "docs/known-limits.md",
+        heading_path: &[],
+        text,
+    }
+}
+
+fn encode(criterion: &mut Criterion) {
+    let encoder = HashedEncoder::new();
+    let texts = texts(24);
+    let passages: Vec<_> = texts.iter().map(passage).collect();
+    let bytes = texts.iter().map(String::len).sum::<usize>() as u64;
+    let mut group = criterion.benchmark_group("encode");
+    group.throughput(Throughput::Bytes(bytes));
+    group.bench_function("passages", |bench| {
+        bench.iter(|| encoder.encode_passages(black_box(&passages), &()))
+    });
+    group.bench_function("peer: NFKC and split at blanks", |bench| {
+        bench.iter(|| {
+            let words = |text: &String| {
+                text.nfkc()
+                    .collect::<String>()
+                    .to_lowercase()
+                    .split_whitespace()
+                    .count()
+            };
+            black_box(&texts).iter().map(words).sum::<usize>()
+        });
+    });
+    group.finish();
+    criterion.bench_function("encode/query", |bench| {
+        bench.iter(|| encoder.encode_query(black_box(QUERY)))
+    });
+}
+
+fn rerank(criterion: &mut Criterion) {
+    let scorer = LateInteraction::new(Arc::new(HashedEncoder::new()));
+    let texts = texts(24);
+    let passages: Vec<_> = texts.iter().map(passage).collect();
+    criterion.bench_function("rerank/24 candidates", |bench| {
+        bench.iter(|| scorer.score(black_box(QUERY), &passages, &()))
+    });
+}
+
+criterion_group!(benches, encode, rerank);
+criterion_main!(benches);

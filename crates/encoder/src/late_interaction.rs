@@ -1,0 +1,240 @@
+//! Late interaction: every word of the query looks for its nearest word in the passage (Khattab and Zaharia 2020,
+//! ColBERT), here with the token vectors of any encoder, beside the sentence that is nearest to the whole query.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use casebook_index::{Cancel, EncodeError, Passage, TextEncoder, TextSide, TokenVector};
+use casebook_ranker::{PairScore, PairScorer, ScoreError};
+
+use crate::hashed::tail;
+use crate::vector::dot;
+
+/// Bytes of path and headings that are looked at, from the end.
+const CONTEXT_BYTES: usize = 768;
+
+/// The constants of late interaction. The weights need not sum to 1; the score is divided by their sum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LateInteractionConfig {
+    /// Weight of the mean over the query's words of the best match each.
+    pub word_weight: f32,
+    /// Weight of the best sentence's cosine to the whole query.
+    pub sentence_weight: f32,
+    /// Cosine that strangers reach by chance, below 1: a match counts by how far it is above.
+    pub chance_cosine: f32,
+}
+
+impl Default for LateInteractionConfig {
+    fn default() -> Self {
+        Self {
+            word_weight: 3.0,
+            sentence_weight: 1.0,
+            chance_cosine: 0.25,
+        }
+    }
+}
+
+/// Scores passages by the token vectors of an encoder: 0 where nothing matches, 1 where all of the query is there.
+pub struct LateInteraction {
+    encoder: Arc<dyn TextEncoder>,
+    config: LateInteractionConfig,
+    revision: String,
+}
+
+impl LateInteraction {
+    /// Makes a scorer with the usual constants. See [`with_config`](Self::with_config).
+    pub fn new(encoder: Arc<dyn TextEncoder>) -> Self {
+        Self::with_config(encoder, LateInteractionConfig::default())
+    }
+
+    /// Makes a scorer over an encoder that has token vectors; with one that has none every call fails.
+    pub fn with_config(encoder: Arc<dyn TextEncoder>, config: LateInteractionConfig) -> Self {
+        let LateInteractionConfig {
+            word_weight,
+            sentence_weight,
+            chance_cosine,
+        } = config;
+        let revision = format!(
+            "late-interaction.1({},{word_weight},{sentence_weight},{chance_cosine})",
+            encoder.revision()
+        );
+        Self {
+            encoder,
+            config,
+            revision,
+        }
+    }
+
+    fn token_vectors(&self, text: &str, side: TextSide) -> Result<Vec<TokenVector>, ScoreError> {
+        let vectors = self.encoder.token_vectors(text, side).map_err(score_error)?;
+        vectors.ok_or_else(|| ScoreError::Other(Box::new(NoTokenVectors)))
+    }
+
+    /// Returns, per passage, the highest cosine of one of its sentences to the query; 0 where it has none.
+    fn best_sentences(
+        &self,
+        query: &str,
+        passages: &[Passage<'_>],
+        cancel: &dyn Cancel,
+    ) -> Result<Vec<f32>, ScoreError> {
+        let query = self.encoder.encode_query(query).map_err(score_error)?;
+        let mut owners = Vec::new();
+        let mut texts = Vec::new();
+        for (owner, passage) in passages.iter().enumerate() {
+            for text in sentences(passage.text) {
+                owners.push(owner);
+                texts.push(Passage {
+                    path: "",
+                    heading_path: &[],
+                    text,
+                });
+            }
+        }
+        let vectors = self.encoder.encode_passages(&texts, cancel).map_err(score_error)?;
+        let mut best = vec![0.0_f32; passages.len()];
+        for (owner, sentence) in owners.into_iter().zip(vectors) {
+            best[owner] = best[owner].max(dot(&query, &sentence.vector));
+        }
+        Ok(best)
+    }
+}
+
+impl PairScorer for LateInteraction {
+    fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    fn score(&self, query: &str, passages: &[Passage<'_>], cancel: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError> {
+        let mut words = WordMatcher::new(self.token_vectors(query, TextSide::Query)?, self.config.chance_cosine);
+        let sentences = self.best_sentences(query, passages, cancel)?;
+        let LateInteractionConfig {
+            word_weight,
+            sentence_weight,
+            ..
+        } = self.config;
+        let mut scores = Vec::with_capacity(passages.len());
+        for (passage, sentence) in passages.iter().zip(sentences) {
+            if cancel.cancelled() {
+                return Err(ScoreError::Cancelled);
+            }
+            let text = with_context(passage);
+            let word = words.score(&text, &self.token_vectors(&text, TextSide::Passage)?);
+            let score = (word_weight * word + sentence_weight * sentence) / (word_weight + sentence_weight);
+            scores.push(PairScore::new(score));
+        }
+        Ok(scores)
+    }
+}
+
+/// An encoder was given that has no token vectors.
+#[derive(Debug)]
+struct NoTokenVectors;
+
+impl std::fmt::Display for NoTokenVectors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("encoder has no token vectors")
+    }
+}
+
+impl std::error::Error for NoTokenVectors {}
+
+fn score_error(error: EncodeError) -> ScoreError {
+    match error {
+        EncodeError::Cancelled => ScoreError::Cancelled,
+        other => ScoreError::Other(Box::new(other)),
+    }
+}
+
+/// Returns the passage with the innermost of its path and headings before the text.
+fn with_context(passage: &Passage<'_>) -> String {
+    let mut context = passage.path.to_owned();
+    for heading in passage.heading_path {
+        context.push('\n');
+        context.push_str(heading);
+    }
+    format!("{}\n{}", tail(&context, CONTEXT_BYTES), passage.text)
+}
+
+/// Cuts a text after each end of a sentence or line.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut before = ' ';
+    text.split_inclusive(move |character: char| {
+        let ends = matches!(character, '\n' | '。' | '！' | '？' | '；')
+            || (character.is_whitespace() && matches!(before, '.' | '!' | '?' | ';'));
+        before = character;
+        ends
+    })
+    .filter(|sentence| !sentence.trim().is_empty())
+}
+
+/// Matches the words of one query against passages.
+struct WordMatcher {
+    query: Vec<TokenVector>,
+    total_weight: f32,
+    chance: f32,
+    /// Cosines to each query word of the tokens met so far, by their letters: candidates of one query share most of
+    /// their words. An encoder that gives the same letters another vector elsewhere is computed anew.
+    met: HashMap<String, Met>,
+}
+
+struct Met {
+    vector: Vec<f32>,
+    cosines: Vec<f32>,
+}
+
+impl WordMatcher {
+    fn new(query: Vec<TokenVector>, chance: f32) -> Self {
+        Self {
+            total_weight: query.iter().map(|token| token.weight).sum(),
+            query,
+            chance,
+            met: HashMap::new(),
+        }
+    }
+
+    /// Returns the weighted mean over the query's words of the best cosine above chance, from 0 to 1.
+    fn score(&mut self, text: &str, passage: &[TokenVector]) -> f32 {
+        if self.total_weight <= 0.0 {
+            return 0.0;
+        }
+        let mut best = vec![0.0_f32; self.query.len()];
+        for token in passage {
+            let cosines = self.cosines(&text[token.span.clone()], &token.vector);
+            best.iter_mut()
+                .zip(cosines)
+                .for_each(|(best, cosine)| *best = best.max(*cosine));
+        }
+        let above_chance = |cosine: f32| ((cosine - self.chance) / (1.0 - self.chance)).clamp(0.0, 1.0);
+        let sum: f32 = self
+            .query
+            .iter()
+            .zip(best)
+            .map(|(token, best)| token.weight * above_chance(best))
+            .sum();
+        sum / self.total_weight
+    }
+
+    fn cosines(&mut self, letters: &str, vector: &[f32]) -> &[f32] {
+        let known = self.met.get(letters).is_some_and(|met| met.vector == vector);
+        if !known {
+            let met = Met {
+                cosines: self.query.iter().map(|token| dot(&token.vector, vector)).collect(),
+                vector: vector.to_vec(),
+            };
+            self.met.insert(letters.to_owned(), met);
+        }
+        &self.met[letters].cosines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_in_both_languages_and_lose_nothing() {
+        let text = "One. Two v1.2 here!  三。四？\n五";
+        let found: Vec<&str> = sentences(text).collect();
+        assert_eq!(found, ["One. ", "Two v1.2 here! ", " 三。", "四？", "五"].map(|s| s));
+    }
+}

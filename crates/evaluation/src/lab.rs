@@ -1,0 +1,399 @@
+//! The lab: data sets with known answers, run through the real index and the real ranker.
+//!
+//! The one thing a newcomer gets wrong: every arm is read from one activation per query. An arm is the order of one stage
+//! of the trace, with the limits that the chain gives that stage, and not a search of its own.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use casebook_corpus::{Clock, RecordSource, Scope, Timestamp};
+use casebook_index::{BuildObserver, BuildRequest, BuildStage, Cancel, Index, LockWait, Snapshot, TextEncoder};
+use casebook_ranker::{
+    Activation, ActivationRequest, Candidate, Disposition, Lanes, PairScorer, RankedScore, RankerConfig, SourceState,
+    Tools, activate,
+};
+use serde::Serialize;
+
+use crate::report::{ArmReport, LabReport, SetReport, Timings};
+use crate::{DataSet, Judged, LabError, Project, Query};
+
+/// A way to rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arm {
+    /// The lane of substrings.
+    Fts5,
+    /// The lane of words.
+    Tantivy,
+    /// Identity, then both word lanes merged.
+    Lexical,
+    /// The lane of vectors.
+    Dense,
+    /// Reciprocal rank fusion of the lexical and the dense list.
+    Rrf,
+    /// The whole chain: what was reranked, then the rest as fused.
+    V2,
+}
+
+impl Arm {
+    /// Every arm, in order of the chain.
+    pub const ALL: [Self; 6] = [
+        Self::Fts5,
+        Self::Tantivy,
+        Self::Lexical,
+        Self::Dense,
+        Self::Rrf,
+        Self::V2,
+    ];
+
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fts5 => "fts5",
+            Self::Tantivy => "tantivy",
+            Self::Lexical => "lexical",
+            Self::Dense => "dense",
+            Self::Rrf => "rrf",
+            Self::V2 => "v2",
+        }
+    }
+
+    /// Returns where the arm puts a candidate, smallest first; `None` where it lacks it.
+    fn place(self, candidate: &Candidate) -> Option<[u32; 3]> {
+        let scores = &candidate.scores;
+        let rank = |ranked: Option<RankedScore>| ranked.map(|ranked| ranked.rank);
+        let one = |ranked| rank(ranked).map(|rank| [rank, 0, 0]);
+        match self {
+            Self::Fts5 => one(scores.fts5),
+            Self::Tantivy => one(scores.tantivy),
+            Self::Lexical => one(scores.lexical),
+            Self::Dense => one(scores.dense),
+            Self::Rrf => one(scores.rrf),
+            Self::V2 => {
+                Some([scores.reranker, scores.fused, scores.rrf].map(|ranked| rank(ranked).unwrap_or(u32::MAX)))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Arm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The text names no arm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown arm {found:?}; expected one of fts5, tantivy, lexical, dense, rrf, v2")]
+pub struct ParseArmError {
+    found: String,
+}
+
+impl std::str::FromStr for Arm {
+    type Err = ParseArmError;
+
+    fn from_str(text: &str) -> Result<Self, ParseArmError> {
+        let found = Self::ALL.into_iter().find(|arm| arm.as_str() == text);
+        found.ok_or_else(|| ParseArmError { found: text.to_owned() })
+    }
+}
+
+/// What a query's scope means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScopeUse {
+    /// A query with a scope searches that scope only.
+    #[default]
+    Honour,
+    /// Every query searches all documents of its project.
+    Ignore,
+}
+
+/// How far the lab is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabProgress<'a> {
+    /// An index is being built.
+    Building {
+        /// The data set.
+        set: &'a str,
+        /// The stage of the build.
+        stage: BuildStage,
+        /// Pieces of work done.
+        done: usize,
+        /// Pieces there are, where known.
+        total: Option<usize>,
+    },
+    /// Queries are being answered.
+    Asking {
+        /// The data set.
+        set: &'a str,
+        /// Queries of the set that are done.
+        done: usize,
+        /// Queries of the set.
+        total: usize,
+    },
+}
+
+/// What to run.
+#[derive(Clone, Copy)]
+pub struct LabRequest<'a> {
+    /// The data sets, by distinct names.
+    pub sets: &'a [DataSet],
+    /// The arms to report.
+    pub arms: &'a [Arm],
+    /// What a query's scope means.
+    pub scopes: ScopeUse,
+    /// Where results are written, and indexes are kept so that a second run encodes only what changed.
+    pub out: &'a Path,
+    /// Makes vectors.
+    pub encoder: &'a dyn TextEncoder,
+    /// Scores pairs.
+    pub scorer: &'a dyn PairScorer,
+    /// The ranking profile; its deadline is not used.
+    pub config: &'a RankerConfig,
+    /// Tells times; results do not depend on it.
+    pub clock: &'a dyn Clock,
+    /// Told how far it is; called often.
+    pub progress: &'a (dyn Fn(LabProgress<'_>) + Sync),
+}
+
+/// Runs data sets and writes, below `out`, `<set>.<arm>.trec` for each, `results.json` (the same bytes for the same data
+/// and code) and `timings.json`.
+///
+/// # Errors
+/// When an index cannot be built or read, a query cannot be answered, or a result cannot be written.
+pub fn run_lab(request: &LabRequest<'_>) -> Result<LabReport, LabError> {
+    create_folder(request.out)?;
+    let mut report = LabReport {
+        encoder: request.encoder.revision().to_string(),
+        scorer: request.scorer.revision().to_owned(),
+        profile: request.config.profile.clone(),
+        sets: Vec::new(),
+    };
+    for set in request.sets {
+        report.sets.push(SetRun::new(request, set).run()?);
+    }
+    write_json(&request.out.join("results.json"), &report)?;
+    let timings: BTreeMap<_, _> = report.sets.iter().map(|set| (&set.set, set.timings)).collect();
+    write_json(&request.out.join("timings.json"), &timings)?;
+    Ok(report)
+}
+
+/// One data set under way.
+struct SetRun<'a> {
+    request: &'a LabRequest<'a>,
+    set: &'a DataSet,
+    config: RankerConfig,
+    /// By arm: each query with its ranking.
+    rankings: Vec<Vec<(&'a Query, Vec<String>)>>,
+    degradations: BTreeMap<String, usize>,
+    build_ms: u64,
+    query_micros: Vec<u64>,
+    units: u64,
+}
+
+impl<'a> SetRun<'a> {
+    fn new(request: &'a LabRequest<'a>, set: &'a DataSet) -> Self {
+        Self {
+            request,
+            set,
+            // Results must not depend on how fast the machine is.
+            config: RankerConfig {
+                deadline_ms: u64::MAX,
+                ..request.config.clone()
+            },
+            rankings: vec![Vec::new(); request.arms.len()],
+            degradations: BTreeMap::new(),
+            build_ms: 0,
+            query_micros: Vec::new(),
+            units: 0,
+        }
+    }
+
+    fn run(mut self) -> Result<SetReport, LabError> {
+        for project in &self.set.projects {
+            let snapshot = self.build(project)?;
+            for query in &project.queries {
+                self.ask(&snapshot, query)?;
+            }
+        }
+        let arms = self.request.arms.iter().zip(&self.rankings);
+        let arms = arms
+            .map(|(arm, rankings)| self.finish_arm(*arm, rankings))
+            .collect::<Result<_, _>>()?;
+        Ok(SetReport {
+            set: self.set.name.clone(),
+            projects: self.set.projects.len(),
+            documents: self.set.projects.iter().map(|project| project.documents.len()).sum(),
+            units: self.units,
+            queries: self.query_count(),
+            degradations: self.degradations,
+            arms,
+            timings: Timings::new(self.build_ms, self.query_micros),
+        })
+    }
+
+    fn query_count(&self) -> usize {
+        self.set.projects.iter().map(|project| project.queries.len()).sum()
+    }
+
+    fn build(&mut self, project: &Project) -> Result<Snapshot, LabError> {
+        let set = || self.set.name.clone();
+        let folder = self.request.out.join("index").join(&self.set.name).join(&project.name);
+        create_folder(&folder)?;
+        let index = Index::open(&folder).map_err(|source| LabError::Open { set: set(), source })?;
+        let source = RecordSource::new(
+            project
+                .documents
+                .iter()
+                .map(|document| document.to_resource())
+                .collect(),
+        );
+        let built = index.build(&BuildRequest {
+            source: &source,
+            encoder: Some(self.request.encoder),
+            clock: self.request.clock,
+            observer: &Observer {
+                set: &self.set.name,
+                progress: self.request.progress,
+            },
+            full: false,
+            wait: LockWait::UntilFree,
+        });
+        let built = built.map_err(|source| LabError::Build { set: set(), source })?;
+        let snapshot = index
+            .snapshot()
+            .map_err(|source| LabError::Read { set: set(), source })?;
+        let snapshot = snapshot.ok_or_else(|| LabError::Vanished { set: set() })?;
+        self.build_ms += built.elapsed_ms;
+        self.units += built.units;
+        Ok(snapshot)
+    }
+
+    fn ask(&mut self, snapshot: &Snapshot, query: &'a Query) -> Result<(), LabError> {
+        let start = self.request.clock.monotonic_micros();
+        let activation = self.activate(snapshot, query)?;
+        self.query_micros
+            .push(self.request.clock.monotonic_micros().saturating_sub(start));
+        for degradation in &activation.degradations {
+            *self.degradations.entry(degradation.code.to_string()).or_default() += 1;
+        }
+        for (arm, rankings) in self.request.arms.iter().zip(&mut self.rankings) {
+            rankings.push((query, documents(&activation, *arm)));
+        }
+        (self.request.progress)(LabProgress::Asking {
+            set: &self.set.name,
+            done: self.query_micros.len(),
+            total: self.query_count(),
+        });
+        Ok(())
+    }
+
+    fn activate(&self, snapshot: &Snapshot, query: &Query) -> Result<Activation, LabError> {
+        let scope = query
+            .scope
+            .as_deref()
+            .filter(|_| self.request.scopes == ScopeUse::Honour);
+        let activation_request = ActivationRequest {
+            query: query.text.clone(),
+            as_of: Some(Timestamp::from_unix_millis(0)),
+            scopes: scope.map(Scope::new).into_iter().collect(),
+            ..ActivationRequest::default()
+        };
+        let lanes = Lanes {
+            revision: snapshot.revision(),
+            identity: Some(snapshot.identity()),
+            lexical: snapshot.lexical(),
+            dense: snapshot.dense(),
+            encoder: Some(self.request.encoder),
+            units: snapshot,
+            degradations: snapshot.degradations().to_vec(),
+        };
+        let tools = Tools {
+            scorer: Some(self.request.scorer),
+            clock: self.request.clock,
+            freshness: &|_| SourceState::Present,
+        };
+        activate(&activation_request, &lanes, &self.config, &tools).map_err(|source| LabError::Query {
+            set: self.set.name.clone(),
+            query: query.id.clone(),
+            source,
+        })
+    }
+
+    fn finish_arm(&self, arm: Arm, rankings: &[(&'a Query, Vec<String>)]) -> Result<ArmReport, LabError> {
+        let path = self.request.out.join(format!("{}.{arm}.trec", self.set.name));
+        write_file(&path, &trec(arm, rankings))?;
+        let judged = rankings
+            .iter()
+            .map(|(query, ranked)| (*query, Judged::new(ranked, &query.relevant)));
+        Ok(ArmReport::new(arm, &judged.collect::<Vec<_>>()))
+    }
+}
+
+/// Returns the documents in an arm's order: each where its best unit is.
+fn documents(activation: &Activation, arm: Arm) -> Vec<String> {
+    let allowed = |candidate: &&Candidate| candidate.disposition != Disposition::OutOfScope;
+    let candidates = activation.candidates.iter().filter(allowed);
+    let mut placed: Vec<_> = candidates
+        .filter_map(|candidate| Some((arm.place(candidate)?, candidate)))
+        .collect();
+    // Stable: candidates without any rank stay in order of the trace.
+    placed.sort_by_key(|(place, _)| *place);
+    let mut seen = HashSet::new();
+    let ids = placed.into_iter().map(|(_, candidate)| candidate.resource_id.as_str());
+    ids.filter(|id| seen.insert(*id)).map(str::to_owned).collect()
+}
+
+/// Scores fall strictly by rank: tools that read the file order by score and break ties by id.
+fn trec(arm: Arm, rankings: &[(&Query, Vec<String>)]) -> String {
+    let mut text = String::new();
+    for (query, ranked) in rankings {
+        for (index, document) in ranked.iter().enumerate() {
+            let (rank, score) = (index + 1, ranked.len() - index);
+            writeln!(text, "{} Q0 {document} {rank} {score} {arm}", query.id).expect("a string takes any text");
+        }
+    }
+    text
+}
+
+struct Observer<'a> {
+    set: &'a str,
+    progress: &'a (dyn Fn(LabProgress<'_>) + Sync),
+}
+
+impl Cancel for Observer<'_> {
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl BuildObserver for Observer<'_> {
+    fn progress(&self, stage: BuildStage, done: usize, total: Option<usize>) {
+        let set = self.set;
+        (self.progress)(LabProgress::Building {
+            set,
+            stage,
+            done,
+            total,
+        });
+    }
+}
+
+fn create_folder(path: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(path).map_err(write_error(path))
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), LabError> {
+    std::fs::write(path, text).map_err(write_error(path))
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), LabError> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| write_error(path)(error.into()))?;
+    write_file(path, &(text + "\n"))
+}
+
+fn write_error(path: &Path) -> impl FnOnce(std::io::Error) -> LabError {
+    let path = PathBuf::from(path);
+    |source| LabError::Write { path, source }
+}

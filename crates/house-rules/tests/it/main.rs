@@ -1,0 +1,6 @@
+//! The rules of the house, checked on the checkout.
+
+mod docs;
+mod layering;
+mod prose;
+mod repository;

@@ -1,0 +1,419 @@
+//! The order of a build.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use casebook_corpus::{Degradation, EffectiveHash, Scan, Timestamp};
+use casebook_storage::{FileLock, Waited};
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::builder::apply::{Scope, UnitChange, Written, apply, changes};
+use crate::builder::cut::{CutResource, cut};
+use crate::builder::encode::{Encoded, Input, Missing, add_stored, encode, is_cached};
+use crate::builder::failure::{Failure, Step};
+use crate::builder::known::Known;
+use crate::builder::plan::{Difference, Plan, plan, scan_degradations};
+use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, word_index};
+use crate::error::chain;
+use crate::index::Shared;
+use crate::store::{self, Head, RevisionDraft};
+use crate::{BuildError, EncoderRevision, Passage, Revision, RevisionId, TextEncoder};
+
+/// Builds what changed. A broken index is made anew, once. Who finds nothing to do takes no lock, so that many may look
+/// at once, and nobody waits for a build who has no part in it.
+pub(crate) fn build(shared: &Shared, request: &BuildRequest<'_>) -> Result<BuildReport, BuildError> {
+    let started = request.clock.monotonic_micros();
+    let mut looked = match look(shared, request, started) {
+        Some(Look::Current(report)) => return Ok(*report),
+        Some(Look::Changed(looked)) => Some(looked),
+        None => None,
+    };
+    let _lock = lock(shared, request)?;
+    let mut full = request.full;
+    if shared.is_suspect() {
+        shared
+            .replace_database()
+            .map_err(|error| Failure::from(error).into_error())?;
+        full = true;
+    }
+    let mut outcome = Run::start(shared, request, started).and_then(|mut run| run.go(full, looked.take()));
+    if outcome.as_ref().is_err_and(Failure::is_broken_index) {
+        let replaced = shared.replace_database().map_err(Failure::from);
+        outcome = replaced.and_then(|()| Run::start(shared, request, started)?.go(true, None));
+    }
+    outcome.map_err(Failure::into_error)
+}
+
+/// What a look without the lock found.
+enum Look {
+    /// The head holds the memory as it is.
+    Current(Box<BuildReport>),
+    /// It does not.
+    Changed(Looked),
+}
+
+/// A scan against what one head holds; of use to a build that starts from the same head.
+struct Looked {
+    head: Option<RevisionId>,
+    known: Known,
+    scan: Scan,
+}
+
+/// Looks for something to do without the lock. Whatever goes wrong is for the build itself to find and tell.
+fn look(shared: &Shared, request: &BuildRequest<'_>, started: u64) -> Option<Look> {
+    if request.full || shared.is_suspect() {
+        return None;
+    }
+    let mut run = Run::open(shared, request, started).ok()?;
+    let known = {
+        // One transaction, so that the head and what it holds are of one moment.
+        let moment = run.db.unchecked_transaction().ok()?;
+        run.head = store::head(&moment).ok()?;
+        Known::load(&moment).ok()?
+    };
+    let scan = run.scan(&known).ok()?;
+    let at_head = |head: &Head| word_index::is_at(shared, &head.revision.id);
+    let is_whole = run.is_current() && run.head.as_ref().is_some_and(at_head);
+    if is_whole && known.is_unchanged(&scan) && !known.has_other_stamps(&scan) {
+        run.counts.bytes_read = scan.bytes_read;
+        run.counts.degradations = scan_degradations(&known, &scan);
+        return run.unchanged().ok().map(|report| Look::Current(Box::new(report)));
+    }
+    let head = run.head.map(|head| head.revision.id);
+    Some(Look::Changed(Looked { head, known, scan }))
+}
+
+fn lock(shared: &Shared, request: &BuildRequest<'_>) -> Result<FileLock, BuildError> {
+    let limit = match request.wait {
+        LockWait::UntilFree => None,
+        LockWait::Millis(millis) => Some(Duration::from_millis(millis)),
+    };
+    let mut go_on = || {
+        request.observer.progress(BuildStage::Waiting, 0, None);
+        !request.observer.cancelled()
+    };
+    match FileLock::wait(&shared.files().lock, limit, &mut go_on) {
+        Ok(Waited::Acquired(lock)) => Ok(lock),
+        Ok(Waited::TimedOut) => Err(BuildError::Busy),
+        Ok(Waited::GivenUp) => Err(BuildError::Cancelled),
+        Err(error) => Err(BuildError::Write(Box::new(error))),
+    }
+}
+
+/// One build on its way.
+struct Run<'a> {
+    shared: &'a Shared,
+    request: &'a BuildRequest<'a>,
+    db: Connection,
+    started: u64,
+    started_at: Timestamp,
+    head: Option<Head>,
+    /// The revision in the making, once it has a number.
+    building: Option<i64>,
+    counts: Counts,
+}
+
+/// What the report counts.
+#[derive(Debug, Default)]
+struct Counts {
+    units_written: u64,
+    encoded: Encoded,
+    rows: u64,
+    stamps_renewed: u64,
+    bytes_read: u64,
+    degradations: Vec<Degradation>,
+}
+
+impl<'a> Run<'a> {
+    /// Opens the database and writes nothing.
+    fn open(shared: &'a Shared, request: &'a BuildRequest<'a>, started: u64) -> Step<Self> {
+        let db = shared.pool().take(shared.files())?.db;
+        Ok(Self {
+            shared,
+            request,
+            started,
+            started_at: request.clock.now(),
+            head: store::head(&db)?,
+            db,
+            building: None,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Starts a build. Only for who holds the lock.
+    fn start(shared: &'a Shared, request: &'a BuildRequest<'a>, started: u64) -> Step<Self> {
+        let run = Self::open(shared, request, started)?;
+        store::abandon(&run.db, run.started_at)?;
+        Ok(run)
+    }
+
+    /// Builds; a failure that is not the index's own is written down.
+    fn go(&mut self, full: bool, looked: Option<Looked>) -> Step<BuildReport> {
+        let outcome = self.build(full, looked);
+        if let Err(failure) = &outcome
+            && !failure.is_broken_index()
+        {
+            // The failure itself is what the caller has to hear of; a record that cannot be made is the lesser one.
+            let _ = self.record(failure);
+        }
+        outcome
+    }
+
+    fn build(&mut self, full: bool, looked: Option<Looked>) -> Step<BuildReport> {
+        let head = self.head.as_ref().map(|head| &head.revision.id);
+        let (known, scan) = match looked.filter(|looked| !full && looked.head.as_ref() == head) {
+            Some(looked) => (looked.known, looked.scan),
+            None => {
+                let known = if full { Known::default() } else { Known::load(&self.db)? };
+                let scan = self.scan(&known)?;
+                (known, scan)
+            }
+        };
+        self.counts.bytes_read = scan.bytes_read;
+        if !full && self.is_current() && known.is_unchanged(&scan) {
+            self.counts.degradations = scan_degradations(&known, &scan);
+            self.counts.stamps_renewed = known.renew_stamps(&mut self.db, &scan)?;
+            return self.unchanged();
+        }
+        let stored = if full { Vec::new() } else { store::resources(&self.db)? };
+        let before = store::manifest(&self.db)?;
+        let plan = plan(scan, &known, stored, &before)?;
+        self.rebuild(plan, full)
+    }
+
+    fn scan(&self, known: &Known) -> Step<Scan> {
+        let observer = self.request.observer;
+        let found = |count| observer.progress(BuildStage::Scanning, count, None);
+        let scan = self.request.source.scan(known, self.request.clock, &found)?;
+        self.check_cancelled()?;
+        Ok(scan)
+    }
+
+    fn check_cancelled(&self) -> Result<(), BuildError> {
+        if self.request.observer.cancelled() {
+            return Err(BuildError::Cancelled);
+        }
+        Ok(())
+    }
+
+    fn encoder_revision(&self) -> Option<&'a EncoderRevision> {
+        self.request.encoder.map(TextEncoder::revision)
+    }
+
+    /// Returns whether the head was made by what would make the next one, and lacks nothing.
+    fn is_current(&self) -> bool {
+        self.head.as_ref().is_some_and(|head| {
+            let revision = &head.revision;
+            revision.chunker_revision == self.shared.options().chunker.revision()
+                && revision.lexical_revision == self.shared.lexical_revision()
+                && revision.encoder_revision.as_ref() == self.encoder_revision()
+                && head.vectors_missing == 0
+        })
+    }
+
+    /// Ends a build that found nothing to do, but for a word index left behind by one that was killed.
+    fn unchanged(&mut self) -> Step<BuildReport> {
+        let head = self.head.take().expect("only a head can be current");
+        let word_index = word_index::repair(self.shared, &self.db, &head.revision.id);
+        self.counts.degradations.extend(word_index);
+        self.finished(head, false, Difference::default())
+    }
+
+    /// Makes a new revision the head.
+    fn rebuild(&mut self, mut plan: Plan, full: bool) -> Step<BuildReport> {
+        let (seq, id) = self.begin(plan.effective_hash)?;
+        let chunker = &self.shared.options().chunker;
+        let was = |same: &dyn Fn(&Revision) -> bool| self.head.as_ref().is_some_and(|head| same(&head.revision));
+        let chunker_changed = full || !was(&|revision| revision.chunker_revision == chunker.revision());
+        let lexical_changed = full || !was(&|revision| revision.lexical_revision == self.shared.lexical_revision());
+        let cut = cut(
+            &self.db,
+            &mut plan.targets,
+            chunker,
+            chunker_changed,
+            self.request.observer,
+        )?;
+        let changes = cut.iter().map(|cut| changes(&self.db, &plan.targets[cut.target], cut));
+        let changes: Vec<Vec<UnitChange>> = changes.collect::<rusqlite::Result<_>>()?;
+        self.encode(&plan, &cut, &changes, full)?;
+        self.check_cancelled()?;
+        let scope = Scope {
+            full,
+            full_text: lexical_changed,
+            fts5: self.shared.options().fts5,
+        };
+        let (head, written) = self.publish(seq, id, &plan, &cut, &changes, scope)?;
+        self.counts.rows += written.rows;
+        self.counts.units_written = written.units;
+        self.counts.degradations.extend(plan.degradations);
+        let parent = self.head.as_ref().map(|head| &head.revision.id);
+        let word_index = word_index::follow(self.shared, &self.db, parent, &head.revision.id, &written.lexical);
+        self.counts.degradations.extend(word_index);
+        self.finished(head, true, plan.difference)
+    }
+
+    /// Writes down that a revision is in the making.
+    fn begin(&mut self, effective_hash: EffectiveHash) -> Step<(i64, RevisionId)> {
+        let (seq, id) = store::begin(&self.db, &self.draft(Some(effective_hash)))?;
+        self.building = Some(seq);
+        self.counts.rows += 1;
+        Ok((seq, id))
+    }
+
+    fn draft(&self, effective_hash: Option<EffectiveHash>) -> RevisionDraft<'_> {
+        RevisionDraft {
+            parent: self.head.as_ref().map(|head| &head.revision.id),
+            effective_hash,
+            chunker_revision: self.shared.options().chunker.revision(),
+            encoder_revision: self.encoder_revision(),
+            lexical_revision: self.shared.lexical_revision(),
+            started_at: self.started_at,
+        }
+    }
+
+    /// Fills the vector cache with what the new revision needs.
+    fn encode(&mut self, plan: &Plan, cut: &[CutResource], changes: &[Vec<UnitChange>], full: bool) -> Step<()> {
+        let Some(encoder) = self.request.encoder else {
+            return Ok(());
+        };
+        let revision = encoder.revision();
+        let mut missing = Missing::new();
+        for cut in cut {
+            let path = &plan.targets[cut.target].member.meta.path;
+            for (unit, hash) in &cut.units {
+                if !missing.contains_key(hash) && !is_cached(&self.db, hash, revision)? {
+                    let passage = Passage {
+                        path,
+                        heading_path: &unit.heading_path,
+                        text: &unit.text,
+                    };
+                    missing.insert(*hash, Input::Cut(passage));
+                }
+            }
+        }
+        let has_all =
+            |head: &Head| head.revision.encoder_revision.as_ref() == Some(revision) && head.vectors_missing == 0;
+        if !full && !self.head.as_ref().is_none_or(has_all) {
+            let leaving = leaving(&self.db, plan, changes)?;
+            add_stored(&self.db, revision, &leaving, &mut missing)?;
+        }
+        self.counts.encoded = encode(&mut self.db, encoder, &missing, self.request.observer)?;
+        self.counts.rows += self.counts.encoded.rows;
+        Ok(())
+    }
+
+    /// Applies the difference and moves the head, in one transaction.
+    fn publish(
+        &mut self,
+        seq: i64,
+        id: RevisionId,
+        plan: &Plan,
+        cut: &[CutResource],
+        changes: &[Vec<UnitChange>],
+        scope: Scope,
+    ) -> Step<(Head, Written)> {
+        let encoder = self.encoder_revision();
+        let trouble = self.counts.encoded.trouble.as_ref().map(|error| chain(error));
+        let elapsed_ms = self.elapsed_ms();
+        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut written = apply(&tx, plan, cut, changes, scope, self.request.observer)?;
+        if scope.full {
+            written.rows += store::forget_vectors(&tx)?;
+        }
+        let totals = store::totals(&tx)?;
+        let (vectors_missing, vectors_refused) = match encoder {
+            Some(encoder) => store::lacking_vectors(&tx, encoder, trouble.is_some())?,
+            None => (0, 0),
+        };
+        let head = Head {
+            seq,
+            revision: Revision {
+                id,
+                parent: self.head.as_ref().map(|head| head.revision.id.clone()),
+                effective_hash: plan.effective_hash,
+                chunker_revision: self.shared.options().chunker.revision().to_owned(),
+                encoder_revision: encoder.cloned(),
+                lexical_revision: self.shared.lexical_revision().to_owned(),
+                resources: totals.resources,
+                units: totals.units,
+                ready_at: self.request.clock.now(),
+            },
+            units_searched: totals.units_searched,
+            vectors_missing,
+            vectors_refused,
+            trouble,
+        };
+        written.rows += store::finish(&tx, &head, elapsed_ms)?;
+        written.rows += store::prune(&tx)?;
+        tx.commit()?;
+        self.building = None;
+        Ok((head, written))
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        self.request.clock.monotonic_micros().saturating_sub(self.started) / 1000
+    }
+
+    fn finished(&mut self, head: Head, head_moved: bool, difference: Difference) -> Step<BuildReport> {
+        let counts = std::mem::take(&mut self.counts);
+        let mut degradations = counts.degradations;
+        degradations.extend(head.vector_degradation());
+        degradations.extend(self.shared.rebuilt().take());
+        Ok(BuildReport {
+            revision: head.revision.id,
+            effective_hash: head.revision.effective_hash,
+            head_moved,
+            resources: head.revision.resources,
+            units: head.revision.units,
+            added: difference.added,
+            changed: difference.changed,
+            removed: difference.removed,
+            units_written: counts.units_written,
+            encoded: counts.encoded.inputs,
+            encoder_calls: counts.encoded.calls,
+            rows_written: counts.rows,
+            stamps_renewed: counts.stamps_renewed,
+            bytes_read: counts.bytes_read,
+            body_bytes: store::totals(&self.db)?.body_bytes,
+            degradations,
+            elapsed_ms: self.elapsed_ms(),
+        })
+    }
+
+    /// Writes down why there is no new revision. The same failure again is not news.
+    fn record(&mut self, failure: &Failure) -> rusqlite::Result<()> {
+        let cancelled = matches!(failure, Failure::Build(BuildError::Cancelled));
+        let reason = failure.reason();
+        let at = self.request.clock.now();
+        if self.building.is_none() {
+            let last = store::last_failure(&self.db)?;
+            if cancelled || last.is_some_and(|last| last.reason == reason) {
+                return Ok(());
+            }
+        }
+        let seq = match self.building.take() {
+            Some(seq) => seq,
+            None => store::begin(&self.db, &self.draft(None))?.0,
+        };
+        store::fail(&self.db, seq, &reason, at)?;
+        store::prune(&self.db).map(drop)
+    }
+}
+
+/// Returns the rows of stored units that the new revision will not have as they are.
+fn leaving(db: &Connection, plan: &Plan, changes: &[Vec<UnitChange>]) -> rusqlite::Result<HashSet<i64>> {
+    let changed = changes.iter().flatten().filter_map(|change| match change {
+        UnitChange::Update { rowid, .. } | UnitChange::Remove { rowid, .. } => Some(*rowid),
+        UnitChange::Insert { .. } => None,
+    });
+    let mut leaving: HashSet<i64> = changed.collect();
+    let overlaid = plan
+        .targets
+        .iter()
+        .filter(|target| target.is_overlaid())
+        .map(|target| target.location());
+    for location in plan.gone.iter().map(String::as_str).chain(overlaid) {
+        leaving.extend(store::units_at(db, location)?.into_iter().map(|unit| unit.rowid));
+    }
+    Ok(leaving)
+}

@@ -1,0 +1,16 @@
+//! Codes of what this crate may have to do without.
+
+/// The table of substrings is not the one that this version searches; the next build writes it anew.
+pub const FTS5_LANE_BEHIND: &str = "fts5_lane_behind";
+/// The index was broken and has been made anew from the sources.
+pub const INDEX_REBUILT: &str = "index_rebuilt";
+/// FTS5 left frequent terms to the word lane.
+pub const LEXICAL_TERMS_SKIPPED: &str = "lexical_terms_skipped";
+/// The word index belongs to another revision than the head; the next build repairs it.
+pub const TANTIVY_LANE_BEHIND: &str = "tantivy_lane_behind";
+/// The word index cannot be opened or written.
+pub const TANTIVY_LANE_UNAVAILABLE: &str = "tantivy_lane_unavailable";
+/// There are no vectors: no encoder, or it does not work.
+pub const VECTOR_LANE_UNAVAILABLE: &str = "vector_lane_unavailable";
+/// Some units have no vector.
+pub const VECTOR_PARTIAL: &str = "vector_partial";

@@ -1,0 +1,302 @@
+//! The index of one project: opening, healing, snapshots, status.
+
+mod database;
+mod files;
+mod matrices;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use casebook_chunker::Chunker;
+use casebook_corpus::{Degradation, Timestamp};
+use casebook_storage::{FileLock, create_private_dir, create_private_file, write_atomic};
+
+pub(crate) use self::database::{FileId, Pool, Pooled};
+use self::files::Files;
+use self::matrices::Matrices;
+use crate::lexical::{TantivyError, TantivyStore, lexical_revision};
+use crate::snapshot::{Reader, WordLane};
+use crate::store::{self, is_broken};
+use crate::{BuildError, BuildReport, BuildRequest, OpenError, ReadError, Revision, RevisionId, Snapshot, builder};
+
+/// How an index is cut and which lexical lanes it has beside `identity`. Two processes that open one index with
+/// different options rebuild each other's lanes, so take them from the project's configuration.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IndexOptions {
+    /// Cuts resources into units.
+    pub chunker: Chunker,
+    /// Whether there is a lane of substrings.
+    pub fts5: bool,
+    /// Whether there is a lane of words.
+    pub tantivy: bool,
+}
+
+/// `heading-384` and every lane.
+impl Default for IndexOptions {
+    fn default() -> Self {
+        Self {
+            chunker: Chunker::default(),
+            fts5: true,
+            tantivy: true,
+        }
+    }
+}
+
+/// A build that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedBuild {
+    /// What would have become the head.
+    pub revision: RevisionId,
+    /// Why it did not.
+    pub reason: String,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+/// How an index stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexStatus {
+    /// The head; `None` before the first build.
+    pub head: Option<Revision>,
+    /// The last build, where it failed after the head was made.
+    pub last_failure: Option<FailedBuild>,
+    /// Whether someone is building now.
+    pub building: bool,
+    /// Bytes of all its files.
+    pub bytes: u64,
+}
+
+/// The index of one project, in a folder of its own: `index.db`, `tantivy/`, `build.lock`. All of it can be deleted at
+/// any time and is built again from the sources. Many processes may have one index open; one builds at a time.
+#[derive(Clone)]
+pub struct Index {
+    shared: Arc<Shared>,
+}
+
+/// What an index, its snapshots and its builds share.
+pub(crate) struct Shared {
+    files: Files,
+    options: IndexOptions,
+    lexical_revision: String,
+    pool: Pool,
+    matrices: Matrices,
+    tantivy: Mutex<Option<Arc<TantivyStore>>>,
+    /// Told until a build has made the index whole again.
+    rebuilt: Mutex<Option<Degradation>>,
+}
+
+impl Index {
+    /// Opens the index in a folder with default options; a missing one is created empty. See [`open_with`](Self::open_with).
+    ///
+    /// # Errors
+    /// See [`open_with`](Self::open_with).
+    pub fn open(dir: &Path) -> Result<Self, OpenError> {
+        Self::open_with(dir, IndexOptions::default())
+    }
+
+    /// Opens the index in a folder; a missing one is created empty. A broken database is moved aside as
+    /// `index.db.corrupt-<n>` and made anew, empty, with the degradation `index_rebuilt` until it is built.
+    ///
+    /// # Errors
+    /// When it was written by a newer version or the folder cannot be used.
+    pub fn open_with(dir: &Path, options: IndexOptions) -> Result<Self, OpenError> {
+        let files = Files::new(dir);
+        prepare_folder(dir)?;
+        let (pool, rebuilt) = Pool::open(&files)?;
+        let lexical_revision = lexical_revision(options.fts5, options.tantivy);
+        let shared = Arc::new(Shared {
+            files,
+            options,
+            lexical_revision,
+            pool,
+            matrices: Matrices::default(),
+            tantivy: Mutex::default(),
+            rebuilt: Mutex::new(rebuilt),
+        });
+        Ok(Self { shared })
+    }
+
+    /// Builds what changed and moves the head, in one step that readers see whole. Returns without a write where nothing
+    /// changed. Safe against the end of the process at any moment.
+    ///
+    /// # Errors
+    /// When the memory cannot be read or contradicts itself, when cancelled, busy, or when the index cannot be written.
+    /// The head is then as it was, and [`status`](Self::status) tells the reason.
+    pub fn build(&self, request: &BuildRequest<'_>) -> Result<BuildReport, BuildError> {
+        builder::build(&self.shared, request)
+    }
+
+    /// Returns the head as it is now, `None` before the first build. Waits for no build, but for a moment where one is
+    /// between the commits of its two stores.
+    ///
+    /// # Errors
+    /// When the index cannot be read. Where that is because it is broken, the next [`build`](Self::build) makes it anew.
+    pub fn snapshot(&self) -> Result<Option<Snapshot>, ReadError> {
+        self.shared.snapshot()
+    }
+
+    /// Returns how the index stands.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn status(&self) -> Result<IndexStatus, ReadError> {
+        let read = |error| self.shared.read_error(error);
+        let pooled = self
+            .shared
+            .pool
+            .take(&self.shared.files)
+            .map_err(|error| ReadError(Box::new(error)))?;
+        let head = store::head(&pooled.db).map_err(read)?.map(|head| head.revision);
+        let last_failure = store::last_failure(&pooled.db).map_err(read)?;
+        self.shared.give_back(pooled);
+        Ok(IndexStatus {
+            head,
+            last_failure,
+            building: FileLock::is_held(&self.shared.files.lock).map_err(|error| ReadError(Box::new(error)))?,
+            bytes: self.shared.files.bytes(),
+        })
+    }
+}
+
+/// Creates the folder, and keeps it out of the project's version control.
+fn prepare_folder(dir: &Path) -> Result<(), OpenError> {
+    let refused = |error: casebook_storage::FileError| OpenError::Folder {
+        path: error.path,
+        source: error.source,
+    };
+    create_private_dir(dir).map_err(refused)?;
+    let ignore = dir.join(".gitignore");
+    if !ignore.exists() {
+        write_atomic(&ignore, b"*\n").map_err(refused)?;
+    }
+    Ok(())
+}
+
+impl Shared {
+    pub(crate) fn options(&self) -> &IndexOptions {
+        &self.options
+    }
+
+    pub(crate) fn lexical_revision(&self) -> &str {
+        &self.lexical_revision
+    }
+
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub(crate) fn matrices(&self) -> &Matrices {
+        &self.matrices
+    }
+
+    pub(crate) fn give_back(&self, pooled: Pooled) {
+        self.pool.give_back(pooled);
+    }
+
+    /// Takes note of an error that says that the database is broken; the next build, of whatever process, makes it anew.
+    pub(crate) fn note(&self, error: &rusqlite::Error) {
+        if is_broken(error) {
+            // Where not even an empty file can be written, nothing can be made anew either.
+            let _ = create_private_file(&self.files.suspicion);
+        }
+    }
+
+    /// Returns whether a read found the database broken.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.files.suspicion.exists()
+    }
+
+    fn read_error(&self, error: rusqlite::Error) -> ReadError {
+        self.note(&error);
+        ReadError(Box::new(error))
+    }
+
+    /// What is told until a build has made the index whole again.
+    pub(crate) fn rebuilt(&self) -> MutexGuard<'_, Option<Degradation>> {
+        self.rebuilt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the word index, opening it at the first call.
+    pub(crate) fn word_index(&self) -> Result<Arc<TantivyStore>, TantivyError> {
+        let mut opened = self.tantivy.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = &*opened {
+            return Ok(Arc::clone(store));
+        }
+        let store = Arc::new(TantivyStore::open(&self.files.tantivy)?);
+        *opened = Some(Arc::clone(&store));
+        Ok(store)
+    }
+
+    /// Moves the broken database aside and forgets everything that was read from it. Only for who holds the build lock.
+    pub(crate) fn replace_database(&self) -> Result<(), OpenError> {
+        let degradation = self.pool.replace(&self.files)?;
+        *self.rebuilt() = Some(degradation);
+        *self.tantivy.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.matrices.clear();
+        Ok(())
+    }
+
+    fn snapshot(self: &Arc<Self>) -> Result<Option<Snapshot>, ReadError> {
+        /// A build commits to its two stores within moments.
+        const PAUSE: Duration = Duration::from_millis(5);
+        const LOOKS: u32 = 40;
+        let mut looks = 0;
+        loop {
+            let pooled = self
+                .pool
+                .take(&self.files)
+                .map_err(|error| ReadError(Box::new(error)))?;
+            pooled
+                .db
+                .execute_batch("BEGIN")
+                .map_err(|error| self.read_error(error))?;
+            let Some(head) = store::head(&pooled.db).map_err(|error| self.read_error(error))? else {
+                drop(Reader::new(Arc::clone(self), pooled));
+                return Ok(None);
+            };
+            let reader = Arc::new(Reader::new(Arc::clone(self), pooled));
+            let word_lane = self.word_lane(&head.revision.id);
+            looks += 1;
+            // One more look after the builder is gone: it may have committed between the two questions.
+            let may_catch_up = looks < LOOKS && (looks == 1 || FileLock::is_held(&self.files.lock).unwrap_or(false));
+            if matches!(word_lane, WordLane::Behind) && may_catch_up {
+                drop(reader);
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            return Ok(Some(Snapshot::new(self, reader, head, word_lane)));
+        }
+    }
+
+    fn word_lane(&self, revision: &RevisionId) -> WordLane {
+        if !self.options.tantivy {
+            return WordLane::Off;
+        }
+        match self.word_index().and_then(|store| store.lane(revision)) {
+            Ok(Some(lane)) => WordLane::Ready(lane),
+            Ok(None) => WordLane::Behind,
+            Err(error) => WordLane::Broken(crate::error::chain(&error)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Index")
+            .field("dir", &self.dir())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Index {
+    /// Returns the folder.
+    pub fn dir(&self) -> PathBuf {
+        self.shared.files.dir.clone()
+    }
+}

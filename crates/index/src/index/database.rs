@@ -1,0 +1,138 @@
+//! Connections to the database, and the database made anew where it is broken.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use casebook_corpus::Degradation;
+use casebook_storage::{DatabaseError, FileLock, Waited};
+use rusqlite::Connection;
+
+use crate::OpenError;
+use crate::degradation::INDEX_REBUILT;
+use crate::index::files::Files;
+use crate::schema::open_database;
+use crate::store::is_broken;
+
+/// Connections that rest between two uses.
+const IDLE: usize = 8;
+
+/// How long an opener waits for a builder before it gives a broken database up.
+const HEAL_WAIT: Duration = Duration::from_secs(10);
+
+/// A connection and the file that it leads to.
+pub(crate) struct Pooled {
+    pub(crate) db: Connection,
+    pub(crate) file: FileId,
+}
+
+/// Tells one file from another of the same name: another process may have made the database anew.
+pub(crate) type FileId = Option<(u64, u64)>;
+
+/// Open connections of one process. Opening one costs about a millisecond, so they are used again.
+pub(crate) struct Pool {
+    idle: Mutex<Vec<Pooled>>,
+}
+
+impl Pool {
+    /// Opens a first connection; a broken database is made anew.
+    pub(crate) fn open(files: &Files) -> Result<(Self, Option<Degradation>), OpenError> {
+        let pool = Self { idle: Mutex::default() };
+        match connect(files) {
+            Ok(first) => {
+                pool.give_back(first);
+                Ok((pool, None))
+            }
+            Err(error) if is_broken_database(&error) => {
+                let degradation = pool.heal(files, error)?;
+                Ok((pool, degradation))
+            }
+            Err(error) => Err(open_error(files, error)),
+        }
+    }
+
+    /// Makes the database anew unless another process has done so meanwhile.
+    fn heal(&self, files: &Files, error: DatabaseError) -> Result<Option<Degradation>, OpenError> {
+        let waited = FileLock::wait(&files.lock, Some(HEAL_WAIT), &mut || true);
+        let Ok(Waited::Acquired(_lock)) = waited else {
+            return Err(open_error(files, error));
+        };
+        match connect(files) {
+            Ok(healed) => {
+                self.give_back(healed);
+                Ok(None)
+            }
+            Err(error) if is_broken_database(&error) => self.replace(files).map(Some),
+            Err(error) => Err(open_error(files, error)),
+        }
+    }
+
+    /// Moves the database aside and makes an empty one. Only for who holds the build lock.
+    pub(crate) fn replace(&self, files: &Files) -> Result<Degradation, OpenError> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let aside = files.set_aside().map_err(|source| OpenError::Folder {
+            path: files.dir.clone(),
+            source,
+        })?;
+        self.give_back(connect(files).map_err(|error| open_error(files, error))?);
+        let name = aside.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let detail = format!("the index was broken; it is kept as {name} and built anew");
+        Ok(Degradation::new(INDEX_REBUILT, detail))
+    }
+
+    /// Returns a connection to the file that is there now.
+    pub(crate) fn take(&self, files: &Files) -> Result<Pooled, OpenError> {
+        let current = file_id(files);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|pooled| pooled.file == current);
+        let rested = idle.pop();
+        drop(idle);
+        rested.map_or_else(|| connect(files).map_err(|error| open_error(files, error)), Ok)
+    }
+
+    pub(crate) fn give_back(&self, pooled: Pooled) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE {
+            idle.push(pooled);
+        }
+    }
+}
+
+fn connect(files: &Files) -> Result<Pooled, DatabaseError> {
+    let db = open_database(&files.database)?;
+    Ok(Pooled {
+        db,
+        file: file_id(files),
+    })
+}
+
+#[cfg(unix)]
+fn file_id(files: &Files) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    let found = std::fs::metadata(&files.database).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+/// Elsewhere a file that is open cannot be moved away, so the name says enough.
+#[cfg(not(unix))]
+fn file_id(_files: &Files) -> FileId {
+    None
+}
+
+fn is_broken_database(error: &DatabaseError) -> bool {
+    matches!(error, DatabaseError::Sqlite(error) if is_broken(error))
+}
+
+fn open_error(files: &Files, error: DatabaseError) -> OpenError {
+    match error {
+        DatabaseError::Newer { found, known } => OpenError::Newer {
+            path: files.database.clone(),
+            found,
+            known,
+        },
+        DatabaseError::File(error) => OpenError::Folder {
+            path: error.path,
+            source: error.source,
+        },
+        other => OpenError::Database(Box::new(other)),
+    }
+}

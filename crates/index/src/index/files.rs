@@ -1,0 +1,76 @@
+//! The files of an index.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the files of an index are.
+pub(crate) struct Files {
+    pub(crate) dir: PathBuf,
+    pub(crate) database: PathBuf,
+    pub(crate) tantivy: PathBuf,
+    pub(crate) lock: PathBuf,
+    /// There where a read found the database broken.
+    pub(crate) suspicion: PathBuf,
+}
+
+/// How many broken databases are kept for whoever wants to know what happened.
+const KEPT_BROKEN: u32 = 3;
+
+impl Files {
+    pub(crate) fn new(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            database: dir.join("index.db"),
+            tantivy: dir.join("tantivy"),
+            lock: dir.join("build.lock"),
+            suspicion: dir.join("index.db.suspect"),
+        }
+    }
+
+    /// Moves the database aside and removes what was made from it. Returns the new name.
+    pub(crate) fn set_aside(&self) -> std::io::Result<PathBuf> {
+        let names = (1..=KEPT_BROKEN).map(|n| self.dir.join(format!("index.db.corrupt-{n}")));
+        let mut names: Vec<PathBuf> = names.collect();
+        let free = names.iter().position(|name| !name.exists()).unwrap_or(names.len() - 1);
+        let name = names.swap_remove(free);
+        // The log first: left behind, it would be played into the new database.
+        for suffix in ["-wal", "-shm"] {
+            gone(fs::remove_file(with_suffix(&self.database, suffix)))?;
+        }
+        gone(fs::rename(&self.database, &name))?;
+        gone(fs::remove_dir_all(&self.tantivy))?;
+        // Last: where this process ends before, the next build starts over.
+        gone(fs::remove_file(&self.suspicion))?;
+        Ok(name)
+    }
+
+    /// Returns the bytes of everything in the folder.
+    pub(crate) fn bytes(&self) -> u64 {
+        bytes_below(&self.dir)
+    }
+}
+
+/// What is not there need not be removed.
+fn gone(result: std::io::Result<()>) -> std::io::Result<()> {
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// A file that vanishes while it is counted counts as nothing.
+fn bytes_below(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}

@@ -1,0 +1,211 @@
+//! Recalls units by substrings: SQLite's FTS5 with trigrams.
+//!
+//! The one thing a newcomer gets wrong: the time goes into ranking what matches, not into finding it. So the lane counts
+//! the matches of each term first and leaves the frequent ones to the word lane.
+
+mod terms;
+
+use std::sync::Arc;
+
+use casebook_chunker::UnitKey;
+use casebook_corpus::Degradation;
+use rusqlite::Connection;
+
+use self::terms::{Term, terms};
+use crate::degradation::LEXICAL_TERMS_SKIPPED;
+use crate::snapshot::Reader;
+use crate::{LaneAnswer, LaneError, LaneHit, LexicalLane, Revision, RevisionId};
+
+/// What the lane finds is determined by this.
+pub(crate) const REVISION: &str = "fts5-trigram-nfkc1";
+
+/// Units that one query may rank. A corpus up to this size is never bounded.
+const RANKED: usize = 20_000;
+
+/// Weights: path 8, title 6, heading 4, body 1. Smaller is better in FTS5.
+const SEARCH: &str = "SELECT rowid, bm25(search_units_fts, 8.0, 6.0, 4.0, 1.0) FROM search_units_fts
+                      WHERE search_units_fts MATCH ?1";
+
+const COUNT: &str = "SELECT count(*) FROM (
+                         SELECT 1 FROM search_units_fts WHERE search_units_fts MATCH ?1 LIMIT ?2)";
+
+const UNIT: &str = "SELECT u.unit_key, r.id, u.ord FROM search_units AS u JOIN search_resources AS r USING (location)
+                    WHERE u.unit_rowid = ?1";
+
+/// Finds substrings of three characters and more, identifiers, words inside words.
+pub(crate) struct Fts5Lane {
+    reader: Arc<Reader>,
+    revision: RevisionId,
+    units: u64,
+}
+
+impl Fts5Lane {
+    pub(crate) fn new(reader: Arc<Reader>, revision: RevisionId, units: u64) -> Self {
+        Self {
+            reader,
+            revision,
+            units,
+        }
+    }
+
+    /// Returns whether the revision's table of substrings is what this lane searches.
+    pub(crate) fn is_served_by(revision: &Revision) -> bool {
+        revision.lexical_revision.split(' ').any(|lane| lane == REVISION)
+    }
+
+    fn find(&self, db: &Connection, query: &str, limit: usize) -> rusqlite::Result<LaneAnswer> {
+        let mut asked = terms(query);
+        let mut degradations = Vec::new();
+        if self.units > RANKED as u64 {
+            let skipped = bound(db, &mut asked, RANKED)?;
+            degradations.extend(skipped_terms(&skipped));
+        }
+        let hits = match expression(&asked) {
+            Some(expression) => ranked(db, &expression, limit)?,
+            None => Vec::new(),
+        };
+        Ok(LaneAnswer { hits, degradations })
+    }
+}
+
+impl LexicalLane for Fts5Lane {
+    fn name(&self) -> &'static str {
+        "fts5"
+    }
+
+    fn revision(&self) -> &RevisionId {
+        &self.revision
+    }
+
+    fn search(&self, query: &str, limit: usize) -> Result<LaneAnswer, LaneError> {
+        if limit == 0 {
+            return Ok(LaneAnswer::default());
+        }
+        self.reader
+            .read(|db| self.find(db, query, limit))
+            .map_err(|error| LaneError::Other {
+                lane: self.name(),
+                source: Box::new(error),
+            })
+    }
+}
+
+/// Joins the terms by OR; each is quoted, so nothing in it is syntax. `None` where there is no term.
+fn expression(terms: &[Term]) -> Option<String> {
+    let quoted: Vec<String> = terms.iter().map(Term::quoted).collect();
+    (!quoted.is_empty()).then(|| quoted.join(" OR "))
+}
+
+/// Leaves out the most frequent terms until what is left matches at most `ranked` units, counted term by term; the
+/// rarest term always stays. Returns what was left out.
+fn bound(db: &Connection, asked: &mut Vec<Term>, ranked: usize) -> rusqlite::Result<Vec<Term>> {
+    let mut count = db.prepare_cached(COUNT)?;
+    let mut counted = Vec::with_capacity(asked.len());
+    for term in asked.drain(..) {
+        let matches: usize = count.query_row((term.quoted(), ranked + 1), |row| row.get(0))?;
+        counted.push((matches, term));
+    }
+    // Stable: terms of one frequency stay in the order asked. A longer one is rarer where both counts hit the bound.
+    counted.sort_by_key(|(matches, term)| (*matches, std::cmp::Reverse(term.len())));
+    let mut sum = 0;
+    let kept = counted.iter().take_while(|(matches, _)| {
+        sum += matches;
+        sum <= ranked
+    });
+    let kept = kept.count().max(1).min(counted.len());
+    let skipped = counted.split_off(kept);
+    asked.extend(counted.into_iter().map(|(_, term)| term));
+    Ok(skipped.into_iter().map(|(_, term)| term).collect())
+}
+
+fn skipped_terms(skipped: &[Term]) -> Option<Degradation> {
+    let names: Vec<&str> = skipped.iter().map(Term::as_str).collect();
+    let detail = format!("fts5 left out frequent terms: {}", names.join(", "));
+    (!names.is_empty()).then(|| Degradation::new(LEXICAL_TERMS_SKIPPED, detail))
+}
+
+/// Returns the best units, ties by resource id and unit order. Only what can be in the answer is looked up.
+fn ranked(db: &Connection, expression: &str, limit: usize) -> rusqlite::Result<Vec<LaneHit>> {
+    let mut statement = db.prepare_cached(SEARCH)?;
+    let scored = statement.query_map([expression], |row| Ok((row.get(0)?, -row.get::<_, f64>(1)? as f32)))?;
+    let mut scored: Vec<(i64, f32)> = scored.collect::<rusqlite::Result<_>>()?;
+    let falling = |left: &(i64, f32), right: &(i64, f32)| right.1.total_cmp(&left.1);
+    if scored.len() > limit {
+        let (_, &mut (_, last), _) = scored.select_nth_unstable_by(limit - 1, falling);
+        scored.retain(|(_, score)| *score >= last);
+    }
+    let mut unit = db.prepare_cached(UNIT)?;
+    let mut hits = Vec::with_capacity(scored.len());
+    for (rowid, score) in scored {
+        let (unit_key, resource, order) = unit.query_row([rowid], |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, u32>(2)?,
+            ))
+        })?;
+        hits.push((score, resource, order, unit_key));
+    }
+    hits.sort_by(|left, right| {
+        let places = (&left.1, left.2).cmp(&(&right.1, right.2));
+        right.0.total_cmp(&left.0).then(places)
+    });
+    hits.truncate(limit);
+    let hit = |(score, _, _, unit_key): (f32, String, u32, String)| LaneHit {
+        unit_key: UnitKey::new(unit_key),
+        score,
+    };
+    Ok(hits.into_iter().map(hit).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table in which the n-th unit of a hundred holds every word whose number divides n.
+    fn table(words: &[(&str, usize)]) -> Connection {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch("CREATE VIRTUAL TABLE search_units_fts USING fts5 (body, tokenize = 'trigram')")
+            .unwrap();
+        for unit in 1..=100 {
+            let held = words
+                .iter()
+                .filter(|(_, every)| unit % every == 0)
+                .map(|(word, _)| *word);
+            let body = held.collect::<Vec<_>>().join(" ");
+            db.execute("INSERT INTO search_units_fts (body) VALUES (?1)", [body])
+                .unwrap();
+        }
+        db
+    }
+
+    fn check(words: &[(&str, usize)], ranked: usize, kept: &str, skipped: &str) {
+        let db = table(words);
+        let query: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let mut asked = terms(&query.join(" "));
+        let left_out = bound(&db, &mut asked, ranked).unwrap();
+        let names = |terms: &[Term]| terms.iter().map(Term::as_str).collect::<Vec<_>>().join(" ");
+        assert_eq!((names(&asked).as_str(), names(&left_out).as_str()), (kept, skipped));
+    }
+
+    #[test]
+    fn frequent_terms_are_left_out_and_the_rarest_stays() {
+        let words = [("often", 1), ("rare", 50), ("索引表", 4), ("unknown", 1000)];
+        check(&words, 1000, "unknown rare 索引表 often", "");
+        check(&words, 30, "unknown rare 索引表", "often");
+        check(&words, 10, "unknown rare", "索引表 often");
+        check(&[("often", 1), ("everywhere", 1)], 10, "everywhere", "often");
+        check(&[("often", 1)], 10, "often", "");
+        check(&[], 10, "", "");
+    }
+
+    #[test]
+    fn what_is_left_out_is_told() {
+        let told = skipped_terms(&terms("the 索引表")).unwrap();
+        assert_eq!(
+            told.to_string(),
+            "lexical_terms_skipped: fts5 left out frequent terms: the, 索引表"
+        );
+        assert_eq!(skipped_terms(&[]), None);
+    }
+}

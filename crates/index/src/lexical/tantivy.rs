@@ -1,0 +1,245 @@
+//! The word lane's index: words with stemming, bigrams and single characters of scripts without spaces.
+//!
+//! Tantivy commits on its own, apart from the database, so each commit carries the revision that it belongs to. The one
+//! thing a newcomer gets wrong: [`TantivyStore::lane`] answers `None` where the two differ, and that is no error but the
+//! sign that the builder has to write the difference, or everything, again.
+//!
+//! Readers never write here: a missing or broken folder is made anew by the next [`TantivyStore::write`] alone, whose
+//! caller holds the project's lock. Tantivy's own writer lock is an advisory file lock that ends with its process; readers
+//! share its meta lock, for the moment of opening segments, with the collection of files that a merge left behind.
+
+mod analyzer;
+mod collector;
+mod lane;
+mod query;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fs, io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use casebook_chunker::UnitKey;
+use casebook_storage::{FileError, create_private_dir};
+use tantivy::{
+    Index, IndexReader, IndexWriter, ReloadPolicy, directory::MmapDirectory, indexer::IndexWriterOptions,
+    merge_policy::LogMergePolicy,
+};
+
+pub(crate) use self::lane::TantivyLane;
+use self::schema::Fields;
+use super::LaneDocument;
+use crate::RevisionId;
+
+/// Bytes of words that the indexing thread gathers before it writes a segment.
+const MEMORY_BUDGET: usize = 48 << 20;
+
+/// Share of deleted documents from which a segment is rewritten without them.
+const DELETED_BEFORE_MERGE: f32 = 0.3;
+
+/// The word index of a project.
+pub(crate) struct TantivyStore {
+    dir: PathBuf,
+    opened: Mutex<Option<Opened>>,
+}
+
+/// An index with a schema that is ours.
+#[derive(Clone)]
+struct Opened {
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+}
+
+impl TantivyStore {
+    /// Everything that determines what the lane finds: words, stemming, fields and their weights.
+    pub(crate) const LEXICAL_REVISION: &str = "tantivy0.27/words1/english/1";
+
+    /// Opens the index of a folder. A missing one, a broken one and one with another schema hold nothing until the next
+    /// [`write`](Self::write).
+    pub(crate) fn open(dir: &Path) -> Result<Self, TantivyError> {
+        let folder = |source| TantivyError::Folder {
+            path: dir.to_owned(),
+            source,
+        };
+        match fs::metadata(dir) {
+            Ok(found) if !found.is_dir() => return Err(folder(io::ErrorKind::NotADirectory.into())),
+            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(folder(source)),
+            _ => {}
+        }
+        Ok(Self {
+            dir: dir.to_owned(),
+            opened: Mutex::default(),
+        })
+    }
+
+    /// Returns the revision of the last commit; `None` where there is none that this version can read.
+    pub(crate) fn committed_revision(&self) -> Option<RevisionId> {
+        self.opened().ok()?.and_then(|opened| opened.committed_revision().ok()?)
+    }
+
+    /// Removes and adds units in one commit that carries the revision; `wipe` removes everything first. Where the folder
+    /// cannot be used it is made anew, empty, so a caller whose difference starts from another revision than the
+    /// committed one wipes and adds everything. Returns when no thread works on the index any more.
+    pub(crate) fn write(
+        &self,
+        revision: &RevisionId,
+        removed: &mut dyn Iterator<Item = UnitKey>,
+        added: &mut dyn Iterator<Item = LaneDocument<'_>>,
+        wipe: bool,
+    ) -> Result<(), TantivyError> {
+        let opened = match self.opened() {
+            Ok(Some(opened)) => opened,
+            Ok(None) | Err(_) => self.recreate()?,
+        };
+        guarded(|| opened.write(revision, removed, added, wipe))
+            .map_err(|source| self.forget(TantivyError::Write(source)))
+    }
+
+    /// Returns the lane of the revision; `None` where the last commit belongs to another.
+    pub(crate) fn lane(&self, revision: &RevisionId) -> Result<Option<TantivyLane>, TantivyError> {
+        let Some(opened) = self.opened()? else {
+            return Ok(None);
+        };
+        guarded(|| opened.lane(revision)).map_err(|source| self.forget(TantivyError::Read(source)))
+    }
+
+    /// Returns the index, opening it where it is not; `None` where there is none yet.
+    fn opened(&self) -> Result<Option<Opened>, TantivyError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.is_none() && self.dir.join("meta.json").exists() {
+            *opened = Some(guarded(|| Opened::open(&self.dir)).map_err(TantivyError::Read)?);
+        }
+        Ok(opened.clone())
+    }
+
+    /// Opens anew at the next call: the folder may have been replaced.
+    fn forget(&self, error: TantivyError) -> TantivyError {
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        error
+    }
+
+    fn recreate(&self) -> Result<Opened, TantivyError> {
+        let folder = |source| TantivyError::Folder {
+            path: self.dir.clone(),
+            source,
+        };
+        match fs::remove_dir_all(&self.dir) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(folder(source)),
+            _ => create_private_dir(&self.dir)?,
+        }
+        Index::create_in_dir(&self.dir, schema::schema()).map_err(TantivyError::Write)?;
+        let opened = Opened::open(&self.dir).map_err(TantivyError::Write)?;
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.clone());
+        Ok(opened)
+    }
+}
+
+impl Opened {
+    fn open(dir: &Path) -> tantivy::Result<Self> {
+        let index = Index::open(MmapDirectory::open(dir)?)?;
+        if index.schema() != schema::schema() {
+            let message = "written with another schema".to_owned();
+            return Err(tantivy::TantivyError::SchemaError(message));
+        }
+        index.tokenizers().register(analyzer::NAME, analyzer::stored());
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let fields = Fields::of(&index.schema())?;
+        Ok(Self { index, reader, fields })
+    }
+
+    fn committed_revision(&self) -> tantivy::Result<Option<RevisionId>> {
+        let payload = self.index.load_metas()?.payload;
+        Ok(payload.as_deref().and_then(revision_of))
+    }
+
+    fn lane(&self, revision: &RevisionId) -> tantivy::Result<Option<TantivyLane>> {
+        // Commits come in the order of revisions, so what is loaded between two looks that see the same one is that one.
+        let is_newest = || Ok::<_, tantivy::TantivyError>(self.committed_revision()?.as_ref() == Some(revision));
+        if !is_newest()? {
+            return Ok(None);
+        }
+        self.reader.reload()?;
+        let searcher = self.reader.searcher();
+        if !is_newest()? {
+            return Ok(None);
+        }
+        Ok(Some(TantivyLane::new(revision.clone(), searcher, self.fields)))
+    }
+
+    fn write(
+        &self,
+        revision: &RevisionId,
+        removed: &mut dyn Iterator<Item = UnitKey>,
+        added: &mut dyn Iterator<Item = LaneDocument<'_>>,
+        wipe: bool,
+    ) -> tantivy::Result<()> {
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .memory_budget_per_thread(MEMORY_BUDGET)
+            .num_merge_threads(1)
+            .build();
+        let mut writer: IndexWriter = self.index.writer_with_options(options)?;
+        let mut merge_policy = LogMergePolicy::default();
+        merge_policy.set_del_docs_ratio_before_merge(DELETED_BEFORE_MERGE);
+        writer.set_merge_policy(Box::new(merge_policy));
+        if wipe {
+            writer.delete_all_documents()?;
+        }
+        for unit in removed {
+            writer.delete_term(self.fields.unit_term(&unit));
+        }
+        for document in added {
+            writer.add_document(self.fields.document(&document))?;
+        }
+        let mut commit = writer.prepare_commit()?;
+        commit.set_payload(&payload_of(revision));
+        commit.commit()?;
+        writer.wait_merging_threads()
+    }
+}
+
+/// Makes an error of a panic: over the bytes of a damaged segment Tantivy does panic.
+fn guarded<T>(work: impl FnOnce() -> tantivy::Result<T>) -> tantivy::Result<T> {
+    let panicked = || tantivy::TantivyError::InternalError("panicked, a segment may be damaged".to_owned());
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()))
+}
+
+/// The payload names our own version too: words cut by another version are not searched with this one's.
+fn payload_of(revision: &RevisionId) -> String {
+    format!("{} {revision}", TantivyStore::LEXICAL_REVISION)
+}
+
+fn revision_of(payload: &str) -> Option<RevisionId> {
+    let revision = payload
+        .strip_prefix(TantivyStore::LEXICAL_REVISION)?
+        .strip_prefix(' ')?;
+    Some(RevisionId::from(revision))
+}
+
+/// The word index cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TantivyError {
+    /// Its folder cannot be made or replaced.
+    #[error("word index folder {path:?} cannot be used")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Its folder cannot be made private.
+    #[error("word index folder cannot be made")]
+    Create(#[from] FileError),
+    /// It cannot be opened or searched.
+    #[error("word index cannot be read")]
+    Read(#[source] tantivy::TantivyError),
+    /// It cannot be written; the last commit stands.
+    #[error("word index cannot be written")]
+    Write(#[source] tantivy::TantivyError),
+}

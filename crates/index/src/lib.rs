@@ -1,0 +1,32 @@
+//! One rebuildable index per project: revisions, the ready head, lexical lanes, the vector lane.
+//!
+//! The one thing a newcomer gets wrong: a query never sees the build. It holds a snapshot of one revision, whole, for
+//! as long as it likes; the head moves beside it in one transaction. Row ids never leave this crate: the outside speaks
+//! of units by [`UnitKey`].
+
+mod builder;
+pub mod degradation;
+mod encoder;
+mod error;
+mod index;
+mod lane;
+mod lexical;
+mod revision;
+mod schema;
+mod snapshot;
+mod store;
+mod unit_source;
+mod vector;
+mod words;
+
+pub use builder::{BuildObserver, BuildReport, BuildRequest, BuildStage, LockWait};
+pub use casebook_chunker::{Locator, Unit, UnitKey, UnitKind};
+pub use encoder::{
+    Cancel, EncodeError, EncoderRevision, Passage, PassageVector, TextEncoder, TextSide, TokenVector, TokenWeight,
+};
+pub use error::{BuildError, OpenError, ReadError};
+pub use index::{FailedBuild, Index, IndexOptions, IndexStatus};
+pub use lane::{LaneAnswer, LaneError, LaneHit, LexicalLane, VectorLane};
+pub use revision::{Revision, RevisionId};
+pub use snapshot::{Place, Snapshot};
+pub use unit_source::{UnitRecord, UnitSource, UnitSourceError};

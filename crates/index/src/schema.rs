@@ -1,0 +1,124 @@
+//! The tables of `index.db`, and how the file is opened.
+//!
+//! The one thing a newcomer gets wrong: row ids (`unit_rowid`) join the full-text table to its units and mean nothing
+//! else. They differ between two indexes of the same memory. And the blobs hold types of other crates: where their serde
+//! form changes, old blobs cannot be read, so such a change needs a migration that empties the tables.
+
+use std::path::Path;
+
+use casebook_storage::{DatabaseError, Migration, OpenOptions, Synchronous, migrate, open};
+use rusqlite::Connection;
+
+/// Marks `index.db` as ours: "CBix".
+const APPLICATION_ID: i32 = 0x4342_6978;
+
+/// What a log may keep on disk after a large build, in bytes.
+const LOG_BYTES: i64 = 64 << 20;
+
+/// Opens the database and brings its schema up to date.
+pub(crate) fn open_database(path: &Path) -> Result<Connection, DatabaseError> {
+    // A loss of power may cost the last build, which the next one makes again.
+    let mut db = open(path, &OpenOptions::new(APPLICATION_ID, Synchronous::Normal))?;
+    db.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(()))?;
+    migrate(&mut db, MIGRATIONS)?;
+    db.set_prepared_statement_cache_capacity(64);
+    Ok(db)
+}
+
+const MIGRATIONS: &[Migration] = &[Migration {
+    // Bodies lie apart from the other columns, so that looking through all resources reads few pages.
+    sql: "
+CREATE TABLE search_revisions (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    parent TEXT,
+    status TEXT NOT NULL CHECK (status IN ('building', 'ready', 'failed')),
+    effective_hash BLOB,
+    chunker_revision TEXT NOT NULL,
+    encoder_revision TEXT,
+    lexical_revision TEXT NOT NULL,
+    resources INTEGER NOT NULL DEFAULT 0,
+    units INTEGER NOT NULL DEFAULT 0,
+    units_searched INTEGER NOT NULL DEFAULT 0,
+    vectors_missing INTEGER NOT NULL DEFAULT 0,
+    vectors_refused INTEGER NOT NULL DEFAULT 0,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    elapsed_ms INTEGER,
+    error TEXT
+) STRICT;
+
+CREATE TABLE search_heads (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    seq INTEGER NOT NULL REFERENCES search_revisions (seq)
+) STRICT;
+
+CREATE TABLE search_resources (
+    location TEXT NOT NULL PRIMARY KEY,
+    rank INTEGER NOT NULL,
+    stamp BLOB,
+    read_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    content_hash BLOB NOT NULL,
+    live INTEGER NOT NULL,
+    standing BLOB NOT NULL,
+    unit_count INTEGER NOT NULL,
+    body_bytes INTEGER NOT NULL,
+    id_key TEXT NOT NULL,
+    path_key TEXT NOT NULL,
+    stem_key TEXT NOT NULL,
+    title_key TEXT NOT NULL,
+    meta BLOB NOT NULL
+) STRICT;
+CREATE INDEX search_resources_id ON search_resources (id);
+CREATE INDEX search_resources_id_key ON search_resources (id_key, location);
+CREATE INDEX search_resources_path_key ON search_resources (path_key, location);
+CREATE INDEX search_resources_stem_key ON search_resources (stem_key, location);
+CREATE INDEX search_resources_title_key ON search_resources (title_key, location);
+
+CREATE TABLE search_bodies (
+    location TEXT NOT NULL PRIMARY KEY,
+    body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE search_skipped (
+    location TEXT NOT NULL PRIMARY KEY,
+    rank INTEGER NOT NULL,
+    stamp BLOB,
+    degradation BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE search_units (
+    unit_rowid INTEGER PRIMARY KEY,
+    unit_key TEXT NOT NULL UNIQUE,
+    location TEXT NOT NULL,
+    ord INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    heading_path BLOB NOT NULL,
+    byte_start INTEGER NOT NULL,
+    byte_end INTEGER NOT NULL,
+    first_line INTEGER NOT NULL,
+    last_line INTEGER NOT NULL,
+    token_count INTEGER NOT NULL,
+    content_hash BLOB NOT NULL,
+    input_hash BLOB NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX search_units_location ON search_units (location, ord);
+
+CREATE VIRTUAL TABLE search_units_fts USING fts5 (
+    path, title, heading, body,
+    content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 0'
+);
+
+CREATE TABLE search_vector_cache (
+    input_hash BLOB NOT NULL,
+    encoder_revision TEXT NOT NULL,
+    input_windows INTEGER NOT NULL,
+    vector BLOB,
+    PRIMARY KEY (input_hash, encoder_revision)
+) STRICT;
+CREATE INDEX search_vector_cache_refused ON search_vector_cache (encoder_revision) WHERE vector IS NULL;
+",
+}];

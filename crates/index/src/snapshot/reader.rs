@@ -1,0 +1,54 @@
+//! The read transaction that a snapshot's lanes share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+use crate::index::{FileId, Pooled, Shared};
+use crate::vector::Matrix;
+use crate::{EncoderRevision, ReadError, RevisionId};
+
+/// A connection inside a read transaction. Dropping it ends the transaction and gives the connection back.
+pub(crate) struct Reader {
+    shared: Arc<Shared>,
+    pooled: Mutex<Option<Pooled>>,
+    file: FileId,
+}
+
+impl Reader {
+    /// Takes over a connection that is inside a read transaction.
+    pub(crate) fn new(shared: Arc<Shared>, pooled: Pooled) -> Self {
+        Self {
+            shared,
+            file: pooled.file,
+            pooled: Mutex::new(Some(pooled)),
+        }
+    }
+
+    /// Reads within the transaction.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, ReadError> {
+        let pooled = self.pooled.lock().unwrap_or_else(PoisonError::into_inner);
+        let pooled = pooled.as_ref().expect("only dropping takes the connection out");
+        read(&pooled.db).map_err(|error| {
+            self.shared.note(&error);
+            ReadError(Box::new(error))
+        })
+    }
+
+    /// Returns the revision's vectors, shared by all snapshots of it.
+    pub(crate) fn matrix(&self, revision: &RevisionId, encoder: &EncoderRevision) -> Result<Arc<Matrix>, ReadError> {
+        let key = (self.file, revision.clone());
+        self.shared
+            .matrices()
+            .get(key, || self.read(|db| Matrix::load(db, encoder)))
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let pooled = self.pooled.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(pooled) = pooled.filter(|pooled| pooled.db.execute_batch("ROLLBACK").is_ok()) {
+            self.shared.give_back(pooled);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Rows become values and values become rows.
+//!
+//! The one thing a newcomer gets wrong: a stored value that cannot be read back is a broken index, not a bug to panic
+//! on; it comes out as a database error for which [`is_broken`] is true, and the index is made anew.
+
+mod resources;
+mod revisions;
+mod units;
+mod vectors;
+
+use casebook_corpus::{ContentHash, EffectiveHash, Stamp};
+use rusqlite::types::Type;
+
+pub(crate) use resources::{
+    ItemState, StoredItem, StoredResource, all_items, body, manifest, resource_at, resource_by_id, resources, totals,
+};
+pub(crate) use revisions::{Head, RevisionDraft, abandon, begin, fail, finish, head, last_failure, prune};
+pub(crate) use units::{StoredUnit, stored_unit, unit_by_key, units_at};
+pub(crate) use vectors::{forget_vectors, lacking_vectors};
+
+/// Returns whether the error means that the index cannot be trusted any more.
+pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows};
+    casebook_storage::is_corrupt(error)
+        || matches!(
+            error,
+            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | QueryReturnedNoRows
+        )
+}
+
+/// Returns a conversion from any error to that of a stored value that cannot be read back.
+pub(crate) fn unreadable<E>(error: E) -> rusqlite::Error
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error.into())
+}
+
+pub(crate) fn pack<T: serde::Serialize>(value: &T) -> Vec<u8> {
+    rmp_serde::to_vec_named(value).expect("plain data is always serialisable")
+}
+
+pub(crate) fn unpack<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> rusqlite::Result<T> {
+    rmp_serde::from_slice(bytes).map_err(unreadable)
+}
+
+pub(crate) fn pack_stamp(stamp: Option<Stamp>) -> Option<Vec<u8>> {
+    stamp.map(|stamp| stamp.words().iter().flat_map(|word| word.to_le_bytes()).collect())
+}
+
+/// A stamp of another form is no stamp: the item is simply read again.
+pub(crate) fn unpack_stamp(bytes: Option<&[u8]>) -> Option<Stamp> {
+    let bytes: [u8; 32] = bytes?.try_into().ok()?;
+    let mut words = [0; 4];
+    for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = u64::from_le_bytes(chunk.try_into().ok()?);
+    }
+    Some(Stamp::new(words))
+}
+
+pub(crate) fn content_hash(bytes: &[u8]) -> rusqlite::Result<ContentHash> {
+    bytes.try_into().map(ContentHash::from_bytes).map_err(unreadable)
+}
+
+pub(crate) fn effective_hash(bytes: &[u8]) -> rusqlite::Result<EffectiveHash> {
+    bytes.try_into().map(EffectiveHash::from_bytes).map_err(unreadable)
+}

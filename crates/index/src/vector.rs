@@ -1,0 +1,20 @@
+//! The lane that recalls by meaning: exact cosine over every vector of the revision.
+
+mod dot;
+mod exact;
+mod matrix;
+
+pub(crate) use exact::{ExactLane, partial};
+pub(crate) use matrix::Matrix;
+
+/// Returns the vector as it is stored: little-endian, scaled to norm 1; an all-zero one stays. `None` for one that is
+/// not a direction at all: a number in it is not finite.
+pub(crate) fn to_blob(vector: &[f32]) -> Option<Vec<u8>> {
+    let scale = dot::inverse_norm(vector)?;
+    Some(
+        vector
+            .iter()
+            .flat_map(|number| (number * scale).to_le_bytes())
+            .collect(),
+    )
+}

@@ -1,0 +1,306 @@
+//! What goes wrong leaves the head, or is told as a degradation.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use casebook_index::{BuildError, BuildRequest, Index, IndexOptions, OpenError};
+use casebook_testkit::resource;
+
+use crate::support::{Fixture, Memory, StopAfter, codes, request, search};
+
+#[test]
+fn a_failed_build_leaves_the_head_and_its_reason() {
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one")]);
+    let first = fixture.build(&memory);
+    memory.put("b.md", 0, resource("b.md", "two").supersedes(&["nobody"]).build());
+    for _ in 0..2 {
+        assert!(matches!(fixture.try_build(&memory), Err(BuildError::Supersession(_))));
+    }
+    let status = fixture.index.status().unwrap();
+    assert_eq!(status.head.unwrap().id, first.revision);
+    let failure = status.last_failure.unwrap();
+    assert!(failure.reason.contains("nobody"), "{}", failure.reason);
+    assert_eq!(failure.revision.as_str(), "2-none", "the same failure is noted once");
+    assert_eq!(search(&fixture.snapshot(), "tantivy", "one"), ["one"]);
+    memory.write("b.md", "two");
+    fixture.build(&memory);
+    assert_eq!(fixture.index.status().unwrap().last_failure, None);
+}
+
+#[test]
+fn a_cancelled_build_leaves_the_head_wherever_it_stops() {
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one")]);
+    let first = fixture.build(&memory);
+    memory.write("a.md", "uno 一");
+    memory.write("b.md", "two");
+    let mut stops = 0;
+    loop {
+        let observer = StopAfter(AtomicU64::new(stops));
+        let watched = BuildRequest {
+            observer: &observer,
+            ..request(&memory, Some(&fixture.encoder))
+        };
+        match fixture.index.build(&watched) {
+            Err(BuildError::Cancelled) => {
+                let snapshot = fixture.snapshot();
+                assert_eq!(snapshot.revision().id, first.revision);
+                assert_eq!(snapshot.manifest().unwrap().effective_hash(), first.effective_hash);
+                assert_eq!(search(&snapshot, "fts5", "one"), ["one"]);
+            }
+            other => {
+                assert!(other.unwrap().head_moved);
+                break;
+            }
+        }
+        stops += 1;
+    }
+    assert!(stops > 4, "{stops}");
+    assert_eq!(search(&fixture.snapshot(), "dense", "two").len(), 2);
+}
+
+#[test]
+fn an_encoder_that_fails_leaves_words_and_goes_on_later() {
+    let fixture = Fixture::new();
+    let memory = Memory::default();
+    for n in 0..100 {
+        memory.write(&format!("{n:03}.md"), &format!("text number {n}"));
+    }
+    fixture.encoder.broken.store(true, Ordering::Relaxed);
+    let report = fixture.build(&memory);
+    assert_eq!(codes(&report.degradations), ["vector_lane_unavailable"]);
+    assert!(
+        report.degradations[0].detail.contains("the model is gone"),
+        "{}",
+        report.degradations[0]
+    );
+    let snapshot = fixture.snapshot();
+    assert!(snapshot.dense().is_none());
+    assert_eq!(codes(snapshot.degradations()), ["vector_lane_unavailable"]);
+    assert_eq!(search(&snapshot, "tantivy", "number 42")[0], "text number 42");
+    drop(snapshot);
+
+    fixture.encoder.broken.store(false, Ordering::Relaxed);
+    fixture.encoder.breaks_after.store(64, Ordering::Relaxed);
+    let report = fixture.build(&memory);
+    assert_eq!((report.encoded, report.units_written), (64, 0));
+    assert_eq!(codes(&report.degradations), ["vector_partial"]);
+    let snapshot = fixture.snapshot();
+    let answer = snapshot
+        .dense()
+        .unwrap()
+        .search(&crate::support::Letters::vector("text"), 99)
+        .unwrap();
+    assert_eq!(
+        (answer.hits.len(), codes(&answer.degradations)),
+        (64, vec!["vector_partial"])
+    );
+    assert_eq!(answer.degradations, snapshot.degradations());
+    drop(snapshot);
+
+    fixture.encoder.breaks_after.store(u64::MAX, Ordering::Relaxed);
+    let report = fixture.build(&memory);
+    assert_eq!((report.encoded, codes(&report.degradations)), (36, vec![]));
+    assert_eq!(fixture.build(&memory).rows_written, 0);
+}
+
+#[test]
+fn an_encoder_that_panics_is_one_that_fails() {
+    let fixture = Fixture::new();
+    fixture.encoder.panics.store(true, Ordering::Relaxed);
+    let report = fixture.build(&Memory::with(&[("a.md", "one")]));
+    assert_eq!(codes(&report.degradations), ["vector_lane_unavailable"]);
+    assert_eq!(search(&fixture.snapshot(), "tantivy", "one"), ["one"]);
+}
+
+#[test]
+fn an_input_that_is_refused_costs_itself_alone_and_is_not_tried_again() {
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[
+        ("a.md", "one"),
+        ("b.md", "REFUSE me"),
+        ("c.md", "three"),
+        ("d.md", "REFUSE too"),
+    ]);
+    let report = fixture.build(&memory);
+    assert_eq!((report.encoded, report.encoder_calls), (2, 3));
+    assert_eq!(codes(&report.degradations), ["vector_partial"]);
+    let again = fixture.build(&memory);
+    assert_eq!((again.encoder_calls, again.rows_written), (0, 0));
+    assert_eq!(codes(&again.degradations), ["vector_partial"]);
+    assert_eq!(search(&fixture.snapshot(), "dense", "one").len(), 2);
+}
+
+#[test]
+fn a_broken_database_is_moved_aside_and_built_anew() {
+    let mut fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one 一二三")]);
+    fixture.build(&memory);
+    let database = fixture.dir().join("index.db");
+    fixture.index = Index::open(&fixture.folder.path().join("elsewhere")).unwrap();
+    std::fs::write(&database, "not a database 不是数据库 ".repeat(999)).unwrap();
+    fixture.reopen();
+    assert!(fixture.index.snapshot().unwrap().is_none());
+    let report = fixture.build(&memory);
+    assert_eq!(codes(&report.degradations), ["index_rebuilt"]);
+    assert!(fixture.dir().join("index.db.corrupt-1").exists());
+    for lane in ["fts5", "tantivy"] {
+        assert_eq!(search(&fixture.snapshot(), lane, "一二三"), ["one 一二三"], "{lane}");
+    }
+    assert!(codes(&fixture.build(&memory).degradations).is_empty());
+}
+
+#[test]
+fn pages_that_are_broken_are_found_by_reading_and_healed_by_building() {
+    let mut fixture = Fixture::new();
+    let memory = Memory::default();
+    for n in 0..200 {
+        memory.write(&format!("{n}.md"), &format!("text {n} {}", "words 文字 ".repeat(40)));
+    }
+    fixture.build(&memory);
+    fixture.index = Index::open(&fixture.folder.path().join("elsewhere")).unwrap();
+    let database = fixture.dir().join("index.db");
+    let db = rusqlite::Connection::open(&database).unwrap();
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'search_resources'";
+    let root: usize = db.query_row(root, [], |row| row.get(0)).unwrap();
+    drop(db);
+    let mut bytes = std::fs::read(&database).unwrap();
+    bytes[(root - 1) * 4096..][..64].fill(0xEE);
+    std::fs::write(&database, bytes).unwrap();
+    let index = Index::open(&fixture.dir()).unwrap();
+    let broken = index
+        .snapshot()
+        .and_then(|snapshot| snapshot.unwrap().metas().map(drop));
+    assert!(broken.is_err());
+    drop(index);
+    let index = Index::open(&fixture.dir()).unwrap();
+    let report = index.build(&request(&memory, Some(&fixture.encoder))).unwrap();
+    assert_eq!(
+        (codes(&report.degradations), report.resources),
+        (vec!["index_rebuilt"], 200)
+    );
+    let snapshot = index.snapshot().unwrap().unwrap();
+    assert_eq!(snapshot.metas().unwrap().len(), 200);
+}
+
+#[test]
+fn a_newer_index_is_refused() {
+    let fixture = Fixture::new();
+    let db = rusqlite::Connection::open(fixture.dir().join("index.db")).unwrap();
+    db.pragma_update(None, "user_version", 99).unwrap();
+    let refused = Index::open(&fixture.dir()).unwrap_err();
+    assert!(matches!(refused, OpenError::Newer { found: 99, .. }), "{refused}");
+}
+
+#[test]
+fn a_lost_word_index_is_a_degradation_and_repaired_by_the_next_build() {
+    let mut fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one 一"), ("b.md", "two 二")]);
+    let first = fixture.build(&memory);
+    std::fs::remove_dir_all(fixture.dir().join("tantivy")).unwrap();
+    fixture.reopen();
+    let snapshot = fixture.snapshot();
+    assert_eq!(codes(snapshot.degradations()), ["tantivy_lane_behind"]);
+    assert_eq!(search(&snapshot, "fts5", "one"), ["one 一"]);
+    drop(snapshot);
+    let report = fixture.build(&memory);
+    assert_eq!((report.rows_written, &report.revision), (0, &first.revision));
+    let snapshot = fixture.snapshot();
+    assert!(snapshot.degradations().is_empty());
+    assert_eq!(search(&snapshot, "tantivy", "二"), ["two 二"]);
+}
+
+#[test]
+fn a_word_index_that_cannot_be_written_does_not_fail_the_build() {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.dir().join("tantivy"), "in the way").unwrap();
+    let report = fixture.build(&Memory::with(&[("a.md", "one")]));
+    assert_eq!(codes(&report.degradations), ["tantivy_lane_unavailable"]);
+    let snapshot = fixture.snapshot();
+    assert_eq!(codes(snapshot.degradations()), ["tantivy_lane_unavailable"]);
+    assert_eq!(search(&snapshot, "fts5", "one"), ["one"]);
+}
+
+#[test]
+fn what_was_skipped_is_told_by_every_build() {
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one")]);
+    memory.skip("b.md");
+    for _ in 0..2 {
+        assert_eq!(codes(&fixture.build(&memory).degradations), ["file_unreadable"]);
+    }
+    memory.skip("a.md");
+    let report = fixture.build(&memory);
+    assert_eq!((report.removed, report.units, report.degradations.len()), (1, 0, 2));
+    memory.write("a.md", "one");
+    memory.remove("b.md");
+    let report = fixture.build(&memory);
+    assert_eq!((report.added, report.units, report.degradations.len()), (1, 1, 0));
+}
+
+#[test]
+fn a_table_of_substrings_that_was_left_out_is_written_by_the_next_build() {
+    let mut fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one 一二三")]);
+    let mut words_alone = IndexOptions::default();
+    words_alone.fts5 = false;
+    fixture.index = Index::open_with(&fixture.dir(), words_alone).unwrap();
+    let first = fixture.build(&memory);
+    assert_eq!(fixture.snapshot().lexical().len(), 1);
+    fixture.reopen();
+    assert_eq!(codes(fixture.snapshot().degradations()), ["fts5_lane_behind"]);
+    let report = fixture.build(&memory);
+    assert_eq!(
+        (report.encoded, report.units_written, report.effective_hash),
+        (0, 0, first.effective_hash)
+    );
+    let snapshot = fixture.snapshot();
+    for lane in ["fts5", "tantivy"] {
+        assert_eq!(search(&snapshot, lane, "一二三"), ["one 一二三"], "{lane}");
+    }
+}
+
+#[test]
+fn what_leaves_is_not_encoded_by_an_encoder_that_comes_back() {
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one"), ("b.md", "two"), ("c.md", "three")]);
+    fixture.encoder.broken.store(true, Ordering::Relaxed);
+    fixture.build(&memory);
+    fixture.encoder.broken.store(false, Ordering::Relaxed);
+    memory.remove("a.md");
+    memory.write("b.md", "zwei 二");
+    let report = fixture.build(&memory);
+    assert_eq!((report.encoded, codes(&report.degradations)), (2, vec![]));
+}
+
+#[test]
+fn a_full_build_forgets_vectors_that_no_unit_has() {
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one"), ("b.md", "two")]);
+    fixture.build(&memory);
+    memory.remove("b.md");
+    let full = BuildRequest {
+        full: true,
+        ..request(&memory, Some(&fixture.encoder))
+    };
+    fixture.index.build(&full).unwrap();
+    memory.write("b.md", "two");
+    assert_eq!(fixture.build(&memory).encoded, 1);
+}
+
+#[test]
+fn old_revisions_are_forgotten() {
+    let mut fixture = Fixture::new();
+    let mut names_alone = IndexOptions::default();
+    (names_alone.fts5, names_alone.tantivy) = (false, false);
+    fixture.index = Index::open_with(&fixture.dir(), names_alone).unwrap();
+    for n in 0..110 {
+        fixture.build(&Memory::with(&[("a.md", &format!("text {n}"))]));
+    }
+    let db = rusqlite::Connection::open(fixture.dir().join("index.db")).unwrap();
+    let kept: i64 = db
+        .query_row("SELECT count(*) FROM search_revisions", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(kept, 100);
+    assert!(fixture.snapshot().revision().id.as_str().starts_with("110-"));
+}

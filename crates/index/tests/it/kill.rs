@@ -1,0 +1,104 @@
+//! A builder that is killed leaves the old head or the new one, never a mixture.
+
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use casebook_corpus::ContentHash;
+use casebook_index::{Index, UnitSource};
+
+use crate::support::{Fixture, Letters, Memory, request, search};
+
+/// Tells the child which folder to build in.
+const FOLDER: &str = "CASEBOOK_INDEX_KILL_TEST_FOLDER";
+const KILLS: u64 = 20;
+const FILES: usize = 12;
+
+fn memory(generation: usize) -> Memory {
+    let memory = Memory::default();
+    for file in 0..FILES {
+        // Two of three files change with the generation; every generation has one file that the others lack.
+        let text = format!(
+            "generation {} file {file} 第{generation}代",
+            if file % 3 == 0 { 0 } else { generation }
+        );
+        memory.write(&format!("{file}.md"), &text);
+    }
+    memory.write(
+        &format!("only-{generation}.md"),
+        &format!("only in generation {generation}"),
+    );
+    memory
+}
+
+/// Not a test of its own: the child's side, which builds until it is killed. Alone it returns at once.
+#[test]
+fn child() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let encoder = Letters::new("letters.1");
+    for generation in 0.. {
+        let index = Index::open(Path::new(&folder)).unwrap();
+        index.build(&request(&memory(generation), Some(&encoder))).unwrap();
+    }
+}
+
+/// Checks that what a reader sees belongs together.
+fn check_whole(index: &Index) {
+    let Some(snapshot) = index.snapshot().unwrap() else {
+        return;
+    };
+    let manifest = snapshot.manifest().unwrap();
+    assert_eq!(manifest.effective_hash(), snapshot.revision().effective_hash);
+    assert_eq!(manifest.entries().len(), FILES + 1);
+    let mut units = 0;
+    for entry in manifest.entries() {
+        let (meta, _) = snapshot.meta(&entry.id).unwrap().unwrap();
+        assert_eq!(meta.content_hash, entry.content_hash);
+        let body = snapshot.body(&entry.id).unwrap().unwrap();
+        for record in snapshot.units_of(&entry.id).unwrap() {
+            units += 1;
+            assert_eq!(record.unit.text, body);
+            assert_eq!(record.unit.content_hash, ContentHash::of(&body));
+        }
+    }
+    assert_eq!(units, snapshot.revision().units);
+    for lane in snapshot.lexical() {
+        let found = lane.search("generation", 99).unwrap().hits;
+        assert_eq!(found.len(), FILES + 1, "{}", lane.name());
+        assert_eq!(search(&snapshot, lane.name(), "only").len(), 1, "{}", lane.name());
+    }
+    assert_eq!(search(&snapshot, "dense", "generation").len(), FILES + 1);
+}
+
+#[test]
+fn a_killed_builder_leaves_a_whole_head() {
+    let fixture = Fixture::new();
+    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
+    for round in 0..KILLS {
+        let mut builder = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kill::child"])
+            .env(FOLDER, fixture.dir())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_millis(20 + (seed >> 33) % 180));
+        builder.kill().unwrap();
+        builder.wait().unwrap();
+        let index = Index::open(&fixture.dir()).unwrap();
+        check_whole(&index);
+        let report = index
+            .build(&request(&memory(round as usize), Some(&fixture.encoder)))
+            .unwrap();
+        assert!(report.degradations.is_empty(), "{:?}", report.degradations);
+        check_whole(&index);
+        assert!(index.snapshot().unwrap().unwrap().degradations().is_empty());
+    }
+}

@@ -1,0 +1,24 @@
+//! The index as its callers see it.
+
+#[cfg(test)]
+mod cost;
+#[cfg(test)]
+mod dense;
+#[cfg(test)]
+mod equivalence;
+#[cfg(test)]
+mod failures;
+#[cfg(test)]
+mod head;
+#[cfg(test)]
+mod identity;
+#[cfg(test)]
+mod kill;
+#[cfg(test)]
+mod lanes;
+#[cfg(test)]
+mod lexical;
+#[cfg(test)]
+mod look;
+#[cfg(test)]
+mod support;

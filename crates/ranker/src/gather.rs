@@ -1,0 +1,148 @@
+//! From lists of lanes to candidates: broken hits are dropped, ranks noted, the lists merged and fused.
+
+use std::collections::{BTreeSet, HashMap};
+
+use casebook_corpus::Degradation;
+use casebook_index::{UnitKey, UnitRecord, UnitSource, UnitSourceError};
+
+use crate::fusion::{fuse, merge};
+use crate::hit::Hit;
+use crate::recall::{LaneList, Recall};
+use crate::{RankedScore, RankerConfig, StageScores};
+
+/// A lane returned units that the revision lacks, one unit twice, scores that are no numbers or more than it was asked
+/// for; those hits were dropped.
+pub const LANE_BROKEN_HIT: &str = "lane_broken_hit";
+
+/// The score of an identity hit in the lexical list; merged word hits are scaled to be at most this.
+const IDENTITY_SCORE: f32 = 1.0;
+
+/// A lane's sound hits: positions in the pool, with the lane's scores.
+type SoundList = Vec<(usize, f32)>;
+
+/// Candidates in order of resource and unit, so that a lower position wins a tie.
+struct Pool {
+    hits: Vec<Hit>,
+    positions: HashMap<UnitKey, usize>,
+}
+
+/// Returns every candidate: by fused rank, then those that fusion cut, then those that did not fit the lexical list.
+pub(crate) fn gather(
+    recall: &Recall,
+    units: &dyn UnitSource,
+    config: &RankerConfig,
+    degradations: &mut Vec<Degradation>,
+) -> Result<Vec<Hit>, UnitSourceError> {
+    let mut pool = Pool::read(recall, units, config)?;
+    let identity = pool.take(recall.identity.as_ref(), config.lexical_limit, degradations);
+    pool.note(&identity, |scores| &mut scores.exact);
+    for (position, _) in &identity {
+        pool.hits[*position].named = true;
+    }
+    let mut words = Vec::new();
+    for list in &recall.words {
+        let sound = pool.take(Some(list), config.lexical_limit, degradations);
+        pool.note_words(list.name, &sound);
+        words.push((config.lexical_weights.of(list.name), positions(&sound)));
+    }
+    let dense = pool.take(recall.dense.as_ref(), config.dense_limit, degradations);
+    pool.note(&dense, |scores| &mut scores.dense);
+    let lexical = lexical_list(&identity, &words, config);
+    pool.note(&lexical, |scores| &mut scores.lexical);
+    Ok(pool.fused(&positions(&lexical), &positions(&dense), config))
+}
+
+/// Identity hits in their order, then the merge of the word lanes. One word lane alone keeps its own order.
+fn lexical_list(identity: &SoundList, words: &[(f32, Vec<usize>)], config: &RankerConfig) -> SoundList {
+    let lists: Vec<_> = words.iter().map(|(weight, list)| (*weight, list.as_slice())).collect();
+    let best_possible: f32 = lists.iter().map(|(weight, _)| weight / (config.rrf_k + 1.0)).sum();
+    let named: BTreeSet<_> = positions(identity).into_iter().collect();
+    let merged = merge(&lists, config.rrf_k);
+    let merged = merged.into_iter().filter(|(position, _)| !named.contains(position));
+    let scaled = merged.map(|(position, score)| (position, IDENTITY_SCORE * score / best_possible));
+    let led = identity.iter().map(|(position, _)| (*position, IDENTITY_SCORE));
+    led.chain(scaled).take(config.lexical_limit).collect()
+}
+
+fn positions(list: &SoundList) -> Vec<usize> {
+    list.iter().map(|(position, _)| *position).collect()
+}
+
+impl Pool {
+    fn read(recall: &Recall, units: &dyn UnitSource, config: &RankerConfig) -> Result<Self, UnitSourceError> {
+        let words = recall.identity.iter().chain(&recall.words);
+        let lists = words.map(|list| (list, config.lexical_limit));
+        let lists = lists.chain(recall.dense.iter().map(|list| (list, config.dense_limit)));
+        let keys: BTreeSet<_> = lists
+            .flat_map(|(list, limit)| list.hits.iter().take(limit))
+            .map(|hit| hit.unit_key.clone())
+            .collect();
+        let mut records = units.units(&keys.into_iter().collect::<Vec<_>>())?;
+        records.sort_by(|one, other| place(one).cmp(&place(other)));
+        records.dedup_by(|one, other| one.unit.unit_key == other.unit.unit_key);
+        let keys = records.iter().map(|record| record.unit.unit_key.clone());
+        Ok(Self {
+            positions: keys.zip(0..).collect(),
+            hits: records.into_iter().map(Hit::new).collect(),
+        })
+    }
+
+    /// Returns a lane's sound hits in its order and tells about the others.
+    fn take(&self, list: Option<&LaneList>, limit: usize, degradations: &mut Vec<Degradation>) -> SoundList {
+        let Some(list) = list else { return Vec::new() };
+        let mut seen = BTreeSet::new();
+        let asked_for = list.hits.iter().take(limit).filter(|hit| hit.score.is_finite());
+        let known = asked_for.filter_map(|hit| Some((*self.positions.get(&hit.unit_key)?, hit.score)));
+        let sound: SoundList = known.filter(|(position, _)| seen.insert(*position)).collect();
+        let broken = list.hits.len() - sound.len();
+        if broken > 0 {
+            let detail = format!("{}: {broken} of {} hits were dropped", list.name, list.hits.len());
+            degradations.push(Degradation::new(LANE_BROKEN_HIT, detail));
+        }
+        sound
+    }
+
+    fn note(&mut self, list: &SoundList, slot: impl Fn(&mut StageScores) -> &mut Option<RankedScore>) {
+        for (rank, (position, score)) in list.iter().enumerate() {
+            *slot(&mut self.hits[*position].scores) = Some(RankedScore::at(rank, *score));
+        }
+    }
+
+    fn note_words(&mut self, lane: &str, list: &SoundList) {
+        match lane {
+            "fts5" => self.note(list, |scores| &mut scores.fts5),
+            "tantivy" => self.note(list, |scores| &mut scores.tantivy),
+            "sparse" => self.note(list, |scores| &mut scores.sparse),
+            _ => {
+                for (rank, (position, score)) in list.iter().enumerate() {
+                    let own = (lane.to_owned(), RankedScore::at(rank, *score));
+                    self.hits[*position].scores.other.push(own);
+                }
+            }
+        }
+    }
+
+    fn fused(self, lexical: &[usize], dense: &[usize], config: &RankerConfig) -> Vec<Hit> {
+        let mut waiting: Vec<_> = self.hits.into_iter().map(Some).collect();
+        let mut hits = Vec::with_capacity(waiting.len());
+        for (rank, (position, score)) in fuse(lexical, dense, config.rrf_k, usize::MAX).into_iter().enumerate() {
+            let Some(mut hit) = waiting[position].take() else {
+                continue;
+            };
+            let ranked = RankedScore::at(rank, score);
+            hit.scores.rrf = Some(ranked);
+            hit.scores.fused = (rank < config.fused_keep).then_some(ranked);
+            hits.push(hit);
+        }
+        // A unit whose every hit was broken has no rank at all: no lane found it.
+        let unfused = waiting.into_iter().flatten();
+        hits.extend(unfused.filter(|hit| hit.scores != StageScores::default()));
+        hits
+    }
+}
+
+/// The order that ties are broken by.
+fn place(record: &UnitRecord) -> (&str, u32, &str) {
+    let unit = &record.unit;
+    (record.resource.id.as_str(), record.order, unit.unit_key.as_str())
+}

@@ -1,0 +1,44 @@
+//! The contract of a reranker.
+
+use casebook_index::{Cancel, Passage};
+
+/// How well one passage answers the query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PairScore {
+    /// The scorer's own scale, higher is better, finite. For late interaction 0 (nothing matches) to about 1.
+    pub score: f32,
+}
+
+impl PairScore {
+    /// Wraps a score.
+    pub const fn new(score: f32) -> Self {
+        Self { score }
+    }
+}
+
+/// Scores passages against a query.
+///
+/// Contract: deterministic; one score per passage, in order; any text is allowed.
+pub trait PairScorer: Send + Sync {
+    /// Returns what determines the scores: method and weights.
+    fn revision(&self) -> &str;
+
+    /// Returns one score per passage, in order. Asks `cancel` between passages.
+    ///
+    /// # Errors
+    /// When cancelled (the deadline passed) or when the scorer cannot work; the ranker then goes on without it.
+    fn score(&self, query: &str, passages: &[Passage<'_>], cancel: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError>;
+}
+
+/// A scorer cannot work.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScoreError {
+    /// The caller asked to stop.
+    #[error("scoring was cancelled")]
+    Cancelled,
+    /// A scorer's own trouble.
+    #[error("scorer failed")]
+    Other(#[source] Box<dyn std::error::Error + Send + Sync>),
+}

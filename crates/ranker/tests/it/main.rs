@@ -1,0 +1,14 @@
+//! The chain from outside, over lanes that say what they are told to.
+
+mod delta;
+mod dispositions;
+mod guards;
+mod history;
+#[cfg(test)]
+mod laws;
+mod recall;
+mod redirects;
+mod rerank;
+#[cfg(test)]
+mod support;
+mod trace;

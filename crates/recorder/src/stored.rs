@@ -1,0 +1,205 @@
+//! The stored form of events: array-encoded MessagePack, apart from the runtime types and converted by hand.
+//!
+//! The one thing a newcomer gets wrong: these structs are a file format. A field is never added, moved or retyped; a new
+//! shape is a new version of its kind, and [`Event::decode`] lifts the old one on reading.
+
+mod corpus;
+mod started;
+mod succeeded;
+
+use std::borrow::Cow;
+
+use casebook_corpus::{ContentHash, EffectiveHash};
+use casebook_ranker::{ActivationState, HeldFragment, RevisionId, UnitKey};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use corpus::CorpusFrozen;
+pub(crate) use started::{RunStarted, StoredConfig, StoredRequest};
+pub(crate) use succeeded::{RunSucceeded, StoredCandidate, StoredRanked};
+
+use crate::{PayloadError, RunFailure};
+
+/// Everything that can be recorded.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    RunStarted(RunStarted),
+    RunSucceeded(RunSucceeded),
+    RunFailed(RunFailed),
+    CorpusFrozen(CorpusFrozen),
+}
+
+impl Event {
+    /// Returns the kind and the version that is written today.
+    pub(crate) fn kind(&self) -> (&'static str, u32) {
+        match self {
+            Self::RunStarted(_) => ("run_started", 1),
+            Self::RunSucceeded(_) => ("run_succeeded", 1),
+            Self::RunFailed(_) => ("run_failed", 1),
+            Self::CorpusFrozen(_) => ("corpus_frozen", 1),
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, rmp_serde::encode::Error> {
+        match self {
+            Self::RunStarted(event) => rmp_serde::to_vec(event),
+            Self::RunSucceeded(event) => rmp_serde::to_vec(event),
+            Self::RunFailed(event) => rmp_serde::to_vec(event),
+            Self::CorpusFrozen(event) => rmp_serde::to_vec(event),
+        }
+    }
+
+    /// Reads any version ever written; an older one is lifted to today's shape here.
+    pub(crate) fn decode(kind: &str, version: u32, payload: &[u8]) -> Result<Self, PayloadError> {
+        Ok(match (kind, version) {
+            ("run_started", 1) => Self::RunStarted(rmp_serde::from_slice(payload)?),
+            ("run_succeeded", 1) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
+            ("run_failed", 1) => Self::RunFailed(rmp_serde::from_slice(payload)?),
+            ("corpus_frozen", 1) => Self::CorpusFrozen(rmp_serde::from_slice(payload)?),
+            _ => {
+                return Err(PayloadError::Unknown {
+                    kind: kind.to_owned(),
+                    version,
+                });
+            }
+        })
+    }
+}
+
+/// `run_failed`, version 1.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunFailed {
+    pub(crate) stage: Option<String>,
+    pub(crate) code: String,
+    pub(crate) summary: String,
+    pub(crate) revision: Option<RevisionId>,
+    pub(crate) effective_hash: Option<Digest>,
+}
+
+impl RunFailed {
+    /// Cuts each text to its bound, so that no failure can make the log large.
+    pub(crate) fn from_runtime(failure: &RunFailure) -> Self {
+        let cut = |text: &str, limit| text.chars().take(limit).collect::<String>();
+        Self {
+            stage: failure.stage.as_deref().map(|stage| cut(stage, 64)),
+            code: cut(&failure.code, 64),
+            summary: cut(&failure.summary, 500),
+            revision: failure.revision.clone(),
+            effective_hash: failure.effective_hash.map(Digest::from),
+        }
+    }
+
+    pub(crate) fn into_runtime(self) -> RunFailure {
+        RunFailure {
+            stage: self.stage,
+            code: self.code,
+            summary: self.summary,
+            revision: self.revision,
+            effective_hash: self.effective_hash.map(EffectiveHash::from),
+        }
+    }
+}
+
+/// A fragment still held by the caller.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StoredHeld {
+    unit_key: UnitKey,
+    content_hash: Digest,
+}
+
+fn store_state(state: &ActivationState) -> Vec<StoredHeld> {
+    state
+        .held
+        .iter()
+        .map(|held| StoredHeld {
+            unit_key: held.unit_key.clone(),
+            content_hash: held.content_hash.into(),
+        })
+        .collect()
+}
+
+fn restore_state(stored: Vec<StoredHeld>) -> ActivationState {
+    let held = stored
+        .into_iter()
+        .map(|held| HeldFragment {
+            unit_key: held.unit_key,
+            content_hash: held.content_hash.into(),
+        })
+        .collect();
+    ActivationState { held }
+}
+
+/// A value of a closed set by its stable text: shown without allocation, read as it comes.
+type Word = Cow<'static, str>;
+
+/// Reads a value of a closed set.
+fn word<T>(field: &'static str, text: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, PayloadError> {
+    read(text).ok_or_else(|| PayloadError::Value {
+        field,
+        found: text.chars().take(80).collect(),
+    })
+}
+
+/// Reads a count; one that this machine cannot hold is an error.
+fn count(field: &'static str, value: u64) -> Result<usize, PayloadError> {
+    usize::try_from(value).map_err(|_| PayloadError::Value {
+        field,
+        found: value.to_string(),
+    })
+}
+
+/// A SHA-256 as 32 raw bytes; the runtime types would spell it in 64 hex digits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digest(pub(crate) [u8; 32]);
+
+impl From<ContentHash> for Digest {
+    fn from(hash: ContentHash) -> Self {
+        Self(*hash.as_bytes())
+    }
+}
+
+impl From<Digest> for ContentHash {
+    fn from(digest: Digest) -> Self {
+        Self::from_bytes(digest.0)
+    }
+}
+
+impl From<EffectiveHash> for Digest {
+    fn from(hash: EffectiveHash) -> Self {
+        Self(*hash.as_bytes())
+    }
+}
+
+impl From<Digest> for EffectiveHash {
+    fn from(digest: Digest) -> Self {
+        Self::from_bytes(digest.0)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+
+        impl serde::de::Visitor<'_> for Bytes {
+            type Value = Digest;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("32 bytes")
+            }
+
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Digest, E> {
+                bytes
+                    .try_into()
+                    .map(Digest)
+                    .map_err(|_| E::invalid_length(bytes.len(), &self))
+            }
+        }
+
+        deserializer.deserialize_bytes(Bytes)
+    }
+}

@@ -1,0 +1,75 @@
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use casebook_storage::{FileLock, Waited, create_private_dir, write_atomic};
+
+#[test]
+fn a_reader_sees_the_old_content_or_the_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("状态.json");
+    let (old, new) = ("旧".repeat(50_000), "n".repeat(200_000));
+    write_atomic(&path, old.as_bytes()).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..20 {
+                write_atomic(&path, if round % 2 == 0 { &new } else { &old }.as_bytes()).unwrap();
+            }
+            done.store(true, Ordering::Release);
+        });
+        while !done.load(Ordering::Acquire) {
+            let seen = fs::read_to_string(&path).unwrap();
+            assert!(seen == old || seen == new, "{} bytes", seen.len());
+        }
+    });
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "no temporary file is left"
+    );
+}
+
+#[test]
+fn a_write_that_cannot_be_made_leaves_the_old_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("taken");
+    fs::create_dir(&path).unwrap();
+    assert!(write_atomic(&path, b"x").is_err());
+    assert!(path.is_dir());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_and_folders_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("a/b");
+    create_private_dir(&folder).unwrap();
+    create_private_dir(&folder).unwrap();
+    write_atomic(&folder.join("file"), b"x").unwrap();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    assert_eq!(mode(&root.path().join("a")), 0o700);
+    assert_eq!(mode(&folder.join("file")), 0o600);
+}
+
+#[test]
+fn one_holder_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("build.lock");
+    assert!(!FileLock::is_held(&path).unwrap());
+    let held = FileLock::try_acquire(&path).unwrap().unwrap();
+    assert!(FileLock::is_held(&path).unwrap());
+    assert!(FileLock::try_acquire(&path).unwrap().is_none());
+    let timed_out = FileLock::wait(&path, Some(Duration::from_millis(30)), &mut || true).unwrap();
+    assert!(matches!(timed_out, Waited::TimedOut));
+    assert!(matches!(
+        FileLock::wait(&path, None, &mut || false).unwrap(),
+        Waited::GivenUp
+    ));
+    drop(held);
+    let acquired = FileLock::wait(&path, Some(Duration::ZERO), &mut || false).unwrap();
+    assert!(matches!(acquired, Waited::Acquired(_)));
+}

@@ -1,0 +1,6 @@
+//! Databases and files as a caller sees them.
+
+#[cfg(test)]
+mod database;
+#[cfg(test)]
+mod files;

@@ -1,0 +1,13 @@
+//! The targets. Each takes any bytes and panics when a law is broken.
+
+mod chunker;
+mod front_matter;
+
+/// A name and the function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    ("chunker", chunker::chunker),
+    ("front_matter", front_matter::front_matter),
+];
