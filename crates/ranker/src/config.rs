@@ -37,7 +37,7 @@ impl Default for LexicalWeights {
     fn default() -> Self {
         Self {
             fts5: 1.0,
-            tantivy: 2.0,
+            tantivy: 4.0,
             other: 1.0,
         }
     }
@@ -91,7 +91,7 @@ impl Default for RankerConfig {
             rrf_k: 60.0,
             fused_keep: 40,
             rerank_depth: 24,
-            rerank_weight: 3.0,
+            rerank_weight: 1.0,
             phrase_bonus: 0.1,
             min_relevance: 0.05,
             max_overlap: 0.5,

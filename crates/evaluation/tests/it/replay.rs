@@ -253,7 +253,7 @@ fn another_profile_does_not_give_the_same() {
         |config: &mut RankerConfig| config.rrf_k = 10.0,
         |config: &mut RankerConfig| config.fused_keep = 8,
         |config: &mut RankerConfig| config.rerank_depth = 6,
-        |config: &mut RankerConfig| config.rerank_weight = 1.0,
+        |config: &mut RankerConfig| config.rerank_weight = 2.0,
         |config: &mut RankerConfig| config.fragment_limit = 2,
     ] {
         let mut config = config();
