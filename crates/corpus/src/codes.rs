@@ -8,6 +8,8 @@ pub const FILE_NOT_UTF8: &str = "file_not_utf8";
 pub const FILE_TOO_LARGE: &str = "file_too_large";
 /// The front matter cannot be understood, so it is not known who may see the file.
 pub const FRONT_MATTER_INVALID: &str = "front_matter_invalid";
+/// A key of the front matter is nearly a known one; it was passed over. Told where the file is new or changed.
+pub const FRONT_MATTER_UNKNOWN_KEY: &str = "front_matter_unknown_key";
 /// A folder cannot be listed; what it holds is not known.
 pub const FOLDER_UNREADABLE: &str = "folder_unreadable";
 /// A line of an ignore file is no pattern; the other lines apply.
@@ -26,5 +28,7 @@ pub const PATH_NOT_UTF8: &str = "path_not_utf8";
 pub const PATH_TWIN: &str = "path_twin";
 /// Two resources of one source have the same id; the first by location is kept.
 pub const DUPLICATE_ID: &str = "duplicate_id";
+/// A resource replaces one that is not there, while files were skipped: it may be one of them.
+pub const SUPERSEDES_UNKNOWN: &str = "supersedes_unknown";
 /// Two resources replace one and lead to different ends; one of them was chosen.
 pub const TWO_SUCCESSORS: &str = "two_successors";

@@ -67,7 +67,7 @@ pub enum SupersessionProblem {
         location: String,
     },
     /// A resource replaces one that is not there.
-    #[error("{location} supersedes {target}, which does not exist")]
+    #[error("{location} supersedes {target}, which does not exist: remove the entry or restore the file")]
     Unknown {
         /// The file.
         location: String,
@@ -88,16 +88,29 @@ impl EffectiveMemory {
     /// Of two members with one id, the one in the upper source is kept, in one source the first by location. Names that
     /// are one in Unicode NFC do not share an id: the one that is not in NFC gets its path, `~` and the first eight hex
     /// digits of the SHA-256 of its name on disk. Only kept members replace others. Where two replace one, the later
-    /// `observed_at` counts, then the greater id.
+    /// `observed_at` counts, then the greater id. An entry that is no id may be the path of a member.
     ///
     /// # Errors
     /// A circle, a self-reference or an unknown target; the error names every file concerned.
-    pub fn resolve(mut members: Vec<Member>) -> Result<Self, SupersessionError> {
+    pub fn resolve(members: Vec<Member>) -> Result<Self, SupersessionError> {
+        Self::put_together(members, false)
+    }
+
+    /// As [`resolve`](Self::resolve), for a memory of which some files could not be read: an unknown target may be one of
+    /// them, so it is told and is no error.
+    ///
+    /// # Errors
+    /// A circle or a self-reference.
+    pub fn resolve_beside_skipped(members: Vec<Member>) -> Result<Self, SupersessionError> {
+        Self::put_together(members, true)
+    }
+
+    fn put_together(mut members: Vec<Member>, files_were_skipped: bool) -> Result<Self, SupersessionError> {
         members.sort_by(|a, b| a.location.cmp(&b.location));
         let mut degradations = Vec::new();
         overlay::separate_twins(&mut members, &mut degradations);
         let overlay = overlay::Overlay::new(&members, &mut degradations);
-        let successors = supersession::resolve(&members, &overlay, &mut degradations)?;
+        let successors = supersession::resolve(&members, &overlay, files_were_skipped, &mut degradations)?;
         let standings: Vec<_> = (0..members.len())
             .map(|index| match (overlay.upper(index), successors[index]) {
                 (Some(upper), _) => Standing::Overlaid {

@@ -201,7 +201,10 @@ impl MemorySource for FileSources {
         for source in &self.sources {
             fs::read_dir(&source.folder).map_err(|error| unreadable(&source.folder, error))?;
         }
-        let walk::Walked { entries, degradations } = walk::walk(self);
+        let walk::Walked {
+            entries,
+            mut degradations,
+        } = walk::walk(self);
         let mut reading = Reading::new(self, known, clock);
         let mut items = Vec::with_capacity(entries.len());
         let mut unsettled = Vec::new();
@@ -224,10 +227,12 @@ impl MemorySource for FileSources {
             found(items.len());
         }
         items.sort_unstable_by(|a, b| a.location.cmp(&b.location));
+        let bytes_read = reading.bytes_read();
+        degradations.extend(reading.into_oddities());
         Ok(Scan {
             items,
             degradations,
-            bytes_read: reading.bytes_read(),
+            bytes_read,
         })
     }
 }
@@ -277,6 +282,8 @@ fn globs(patterns: &[String]) -> Result<GlobSet, SourceError> {
         let anywhere = if pattern.contains('/') { "" } else { "**/" };
         let glob = GlobBuilder::new(&format!("{anywhere}{pattern}"))
             .literal_separator(true)
+            // On many machines `agents.md` and `AGENTS.md` are one file.
+            .case_insensitive(true)
             .build();
         set.add(glob.map_err(wrong)?);
     }

@@ -4,6 +4,7 @@
 //! metadata too. Whatever cannot be understood is an error and not an empty block, because it may say who must not see
 //! the file.
 
+mod near;
 mod yaml;
 
 use crate::{Fidelity, Layer, ResourceId, Scope, Timestamp};
@@ -47,18 +48,51 @@ pub(crate) struct FrontMatter {
     pub(crate) last_confirmed_at: Option<Timestamp>,
     pub(crate) reviewed_at: Option<Timestamp>,
     pub(crate) expected_resolution_at: Option<Timestamp>,
+    /// What is wrong with keys that were passed over, in order.
+    pub(crate) near_misses: Vec<String>,
 }
 
 /// Reads the front matter of a text without byte order mark. Returns it with the bytes it takes up, delimiters
 /// included: 0 where the text has none.
 pub(crate) fn split(text: &str) -> Result<(FrontMatter, usize), FrontMatterError> {
-    let Some((block, length)) = cut(text) else {
-        return Ok((FrontMatter::default(), 0));
+    if let Some((block, length)) = cut(text)
+        && let Some(front_matter) = yaml::parse(block)?
+    {
+        return Ok((front_matter, length));
+    }
+    match hidden_restriction(text) {
+        None => Ok((FrontMatter::default(), 0)),
+        Some(line) => Err(FrontMatterError {
+            line,
+            field: None,
+            problem: "says who may see the file, in a block that is none: it must start at the first byte with a line \
+                      `---`, end with one, and hold keys"
+                .to_owned(),
+        }),
+    }
+}
+
+/// Returns the line that restricts who may see a text, where it is meant for a front matter that is not one: left open,
+/// too long, after a blank line, with lines that end in carriage returns alone, a list. To take it for text would show
+/// the file to everyone.
+fn hidden_restriction(text: &str) -> Option<usize> {
+    let head = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+    if !head.starts_with("---") {
+        return None;
+    }
+    let restricts = |line: &str| {
+        let line = line.trim_start_matches([' ', '\t', '-', '"', '\'']).to_lowercase();
+        let key = line.split(':').next().filter(|key| key.len() < line.len());
+        key.is_some_and(|key| near::restricts(key.trim_end_matches([' ', '\t', '"', '\''])))
     };
-    Ok(match yaml::parse(block)? {
-        Some(front_matter) => (front_matter, length),
-        None => (FrontMatter::default(), 0),
-    })
+    let lines = text.split(['\n', '\r']).scan(0, |bytes, line| {
+        *bytes += line.len() + 1;
+        (*bytes <= 2 * MAX_BYTES).then_some(line)
+    });
+    lines
+        .enumerate()
+        .find(|(_, line)| restricts(line))
+        .map(|(line, _)| line + 1)
 }
 
 /// Returns the text between the delimiters, and the bytes up to the end of the closing line.

@@ -26,6 +26,15 @@ impl Resource {
     /// # Ok::<(), casebook_corpus::FrontMatterError>(())
     /// ```
     pub fn from_markdown(path: &str, text: &str, defaults: &SourceDecl) -> Result<Self, FrontMatterError> {
+        Self::read_markdown(path, text, defaults).map(|(resource, _)| resource)
+    }
+
+    /// Like [`Self::from_markdown`], and returns what is odd about the front matter beside the resource.
+    pub(crate) fn read_markdown(
+        path: &str,
+        text: &str,
+        defaults: &SourceDecl,
+    ) -> Result<(Self, Vec<String>), FrontMatterError> {
         let marked = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (front, front_bytes) = front_matter::split(marked)?;
         let byte_offset = text.len() - marked.len() + front_bytes;
@@ -69,7 +78,7 @@ impl Resource {
             body: body.to_owned(),
         };
         resource.meta.content_hash = resource.canonical_hash();
-        Ok(resource)
+        Ok((resource, front.near_misses))
     }
 }
 

@@ -86,7 +86,8 @@ pub enum Found {
 pub struct Scan {
     /// What is there now, ordered by location. What the caller knew and is not here is gone.
     pub items: Vec<ScanItem>,
-    /// Problems that belong to no item: a directory that cannot be listed, a link that leads out.
+    /// Problems that keep no item from being used: a directory that cannot be listed, a link that leads out, an odd key
+    /// in a file that was read.
     pub degradations: Vec<Degradation>,
     /// Bytes of content read (not stat calls).
     pub bytes_read: u64,

@@ -2,7 +2,7 @@
 
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
-use time::{Date, OffsetDateTime, PrimitiveDateTime};
+use time::{Date, OffsetDateTime, PrimitiveDateTime, UtcOffset};
 
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z. Shown as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -37,20 +37,45 @@ impl Timestamp {
     }
 }
 
+/// A clock that stands still: for programs whose results must not depend on when they run.
+///
+/// ```
+/// use casebook_corpus::{Clock, Timestamp};
+///
+/// let noon: Timestamp = "2026-03-01T12:00:00Z".parse()?;
+/// assert_eq!(noon.now(), noon);
+/// # Ok::<(), casebook_corpus::ParseTimestampError>(())
+/// ```
+impl Clock for Timestamp {
+    fn now(&self) -> Timestamp {
+        *self
+    }
+
+    fn monotonic_micros(&self) -> u64 {
+        0
+    }
+}
+
 impl std::str::FromStr for Timestamp {
     type Err = ParseTimestampError;
 
     /// Reads a date (its midnight in UTC), or a date and time with or without an offset (UTC without).
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         let text = text.trim();
+        let wrong = || ParseTimestampError {
+            found: text.chars().take(80).collect(),
+        };
         let day = format_description!("[year]-[month]-[day]");
         let second = format_description!("[year]-[month]-[day][first [T] [ ]][hour]:[minute][optional [:[second]]]");
         let moment = OffsetDateTime::parse(text, &Rfc3339)
             .or_else(|_| PrimitiveDateTime::parse(text, second).map(PrimitiveDateTime::assume_utc))
             .or_else(|_| Date::parse(text, day).map(|date| date.midnight().assume_utc()))
-            .map_err(|_| ParseTimestampError {
-                found: text.chars().take(80).collect(),
-            })?;
+            .map_err(|_| wrong())?;
+        // In UTC too the year must be one that RFC 3339 can write.
+        let moment = moment
+            .checked_to_offset(UtcOffset::UTC)
+            .filter(|moment| (0..=9999).contains(&moment.year()));
+        let moment = moment.ok_or_else(wrong)?;
         let millis = moment.unix_timestamp() * 1000 + i64::from(moment.millisecond());
         Ok(Self(millis))
     }
@@ -82,9 +107,22 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), shown, "{text}");
         }
-        for text in ["", "soon", "1970-13-01", "2026"] {
+        for text in [
+            "",
+            "soon",
+            "1970-13-01",
+            "2026",
+            "-0001-01-01",
+            "9999-12-31T23:59:59-14:00",
+        ] {
             assert!(text.parse::<Timestamp>().is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn as_a_clock_it_stands_still() {
+        let clock: &dyn Clock = &Timestamp::from_unix_millis(5);
+        assert_eq!((clock.now().unix_millis(), clock.monotonic_micros()), (5, 0));
     }
 
     #[test]

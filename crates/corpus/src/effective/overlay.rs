@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use crate::{ContentHash, Degradation, Member, ResourceId, codes};
 
 /// Gives members whose paths are one in Unicode NFC ids of their own, unless their front matter names one.
@@ -38,6 +40,7 @@ pub(super) fn separate_twins(members: &mut [Member], degradations: &mut Vec<Degr
 pub(super) struct Overlay {
     uppers: Vec<Option<usize>>,
     by_id: HashMap<ResourceId, usize>,
+    by_path: HashMap<String, usize>,
 }
 
 impl Overlay {
@@ -48,6 +51,7 @@ impl Overlay {
         let mut overlay = Self {
             uppers: vec![None; members.len()],
             by_id: HashMap::with_capacity(members.len()),
+            by_path: HashMap::new(),
         };
         let mut first_of_rank: HashMap<(&ResourceId, u32), usize> = HashMap::new();
         for index in by_rank {
@@ -64,12 +68,26 @@ impl Overlay {
                 degradations.push(Degradation::at(codes::DUPLICATE_ID, detail, location.clone()));
             }
         }
+        // Where the id is the path, the id finds it.
+        let named = members
+            .iter()
+            .filter(|member| member.meta.id.as_str() != member.meta.path);
+        for member in named {
+            let kept = overlay.by_id[&member.meta.id];
+            overlay.by_path.entry(member.meta.path.clone()).or_insert(kept);
+        }
         overlay
     }
 
     /// Returns the member that lies above this one.
     pub(super) fn upper(&self, index: usize) -> Option<usize> {
         self.uppers[index]
+    }
+
+    /// Returns the kept member with the id of the file at this path.
+    pub(super) fn kept_at(&self, path: &str) -> Option<usize> {
+        let path: String = path.nfc().collect();
+        self.by_path.get(&path).copied()
     }
 
     /// Returns the kept member with this id.

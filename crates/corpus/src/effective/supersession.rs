@@ -1,5 +1,7 @@
 //! Who replaces whom. Nothing here recurses: a chain may be as long as the memory.
 
+use std::collections::HashSet;
+
 use super::overlay::Overlay;
 use crate::{Degradation, Member, SupersessionError, SupersessionProblem, codes};
 
@@ -21,10 +23,12 @@ struct Edge {
     retracts: bool,
 }
 
-/// Returns the successor of every member, by index; `None` where nothing replaces it.
+/// Returns the successor of every member, by index; `None` where nothing replaces it. Where files were skipped, a target
+/// that is not there may be one of them, and is no error.
 pub(super) fn resolve(
     members: &[Member],
     overlay: &Overlay,
+    files_were_skipped: bool,
     degradations: &mut Vec<Degradation>,
 ) -> Result<Vec<Option<Successor>>, SupersessionError> {
     let mut problems = Vec::new();
@@ -38,6 +42,16 @@ pub(super) fn resolve(
         let locations = cycle.iter().map(|&index| members[index].location.clone()).collect();
         (cycle[0], SupersessionProblem::Cycle { locations })
     }));
+    if files_were_skipped {
+        problems.retain(|(_, problem)| match problem {
+            SupersessionProblem::Unknown { location, target } => {
+                let detail = format!("supersedes {target}, which is not there; it may be one of the files skipped");
+                degradations.push(Degradation::at(codes::SUPERSEDES_UNKNOWN, detail, location.as_str()));
+                false
+            }
+            _ => true,
+        });
+    }
     if problems.is_empty() {
         return Ok(successors(members, &edges, degradations));
     }
@@ -57,10 +71,12 @@ fn declared(
     let location = || location.clone();
     let retracted = meta.retracts.iter().map(|id| (id, true));
     let superseded = meta.supersedes.iter().map(|id| (id, false));
-    let mut seen = std::collections::HashSet::new();
+    let mut named = HashSet::new();
+    let mut targets = HashSet::new();
     let mut edges = Vec::new();
-    for (id, retracts) in retracted.chain(superseded).filter(|(id, _)| seen.insert(*id)) {
-        match overlay.kept(id) {
+    for (id, retracts) in retracted.chain(superseded).filter(|(id, _)| named.insert(*id)) {
+        match overlay.kept(id).or_else(|| overlay.kept_at(id.as_str())) {
+            Some(target) if !targets.insert(target) => {}
             Some(target) if target == index => {
                 problems.push((index, SupersessionProblem::Itself { location: location() }));
             }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Resource, SourceDecl};
+use crate::{Resource, SourceDecl, codes};
 
 /// A member at a location, with front matter fields.
 fn member(location: &str, rank: u32, front: &str) -> Member {
@@ -64,6 +64,28 @@ fn chains_lead_to_their_live_end() {
         member("2.md", 0, "{id: 中, supersedes: 旧}"),
         member("3.md", 0, "{id: 新, retracts: 中}"),
         member("other.md", 0, ""),
+    ]));
+}
+
+#[test]
+fn an_entry_may_be_the_path_of_a_file_with_another_id() {
+    let told = show(vec![
+        member("决定/old.md", 0, "id: queue-1"),
+        member("决定/new.md", 0, "supersedes: [决定/old.md, queue-1]"),
+        member("own.md", 0, "{id: own, retracts: own.md}"),
+        member("re\u{301}.md", 0, "id: accented"),
+        member("wrong.md", 0, "retracts: re\u{301}.md"),
+    ]);
+    assert_eq!(told, "own.md supersedes itself\n");
+    insta::assert_snapshot!(show(vec![
+        member("决定/old.md", 0, "id: queue-1"),
+        member("决定/new.md", 0, "supersedes: [决定/old.md, queue-1]"),
+        member("re\u{301}.md", 0, "id: accented"),
+        member("wrong.md", 0, "retracts: re\u{301}.md"),
+        // An id comes first, whatever lies at that path.
+        member("a.md", 0, "id: b.md"),
+        member("b.md", 0, "id: c"),
+        member("c.md", 0, "supersedes: b.md"),
     ]));
 }
 
@@ -212,4 +234,14 @@ proptest! {
             }
         }
     }
+}
+
+/// The target may be one of the files that were skipped: one broken file does not stop all others.
+#[test]
+fn an_unknown_target_beside_skipped_files_is_told() {
+    let members = vec![member("new.md", 0, "supersedes: old")];
+    assert!(EffectiveMemory::resolve(members.clone()).is_err());
+    let memory = EffectiveMemory::resolve_beside_skipped(members).unwrap();
+    assert_eq!(memory.manifest.entries().len(), 1);
+    assert_eq!(memory.degradations[0].code, codes::SUPERSEDES_UNKNOWN);
 }

@@ -15,6 +15,8 @@ pub(super) struct Reading<'a> {
     known: &'a dyn KnownItems,
     clock: &'a dyn Clock,
     bytes_read: u64,
+    /// What is odd about new and changed files that are used all the same.
+    oddities: Vec<Degradation>,
 }
 
 /// The content of a file and its outside before and after the reading.
@@ -44,11 +46,18 @@ impl<'a> Reading<'a> {
             known,
             clock,
             bytes_read: 0,
+            oddities: Vec::new(),
         }
     }
 
     pub(super) fn bytes_read(&self) -> u64 {
         self.bytes_read
+    }
+
+    /// Returns what is odd about files that are used all the same, by path: the order of reading depends on the time.
+    pub(super) fn into_oddities(mut self) -> Vec<Degradation> {
+        self.oddities.sort_by(|a, b| a.path.cmp(&b.path));
+        self.oddities
     }
 
     /// Returns whether the file was changed so lately that another edit could leave its stamp as it is.
@@ -81,7 +90,7 @@ impl<'a> Reading<'a> {
         Some(entry.item((settled && steady).then_some(stamp), found))
     }
 
-    fn found(&self, entry: &Entry, bytes: Vec<u8>) -> Found {
+    fn found(&mut self, entry: &Entry, bytes: Vec<u8>) -> Found {
         let skipped = |code, detail| Found::Skipped(Degradation::at(code, detail, entry.location.as_str()));
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -91,8 +100,8 @@ impl<'a> Reading<'a> {
             }
         };
         let decl = &self.sources.sources[entry.source].decl;
-        let resource = match Resource::from_markdown(&entry.location, &text, decl) {
-            Ok(resource) => resource,
+        let (resource, oddities) = match Resource::read_markdown(&entry.location, &text, decl) {
+            Ok(read) => read,
             Err(error) => return skipped(codes::FRONT_MATTER_INVALID, error.to_string()),
         };
         match self.known.get(&entry.location).map(|item| item.state) {
@@ -101,7 +110,11 @@ impl<'a> Reading<'a> {
             {
                 Found::Unchanged
             }
-            _ => Found::Resource(Box::new(resource)),
+            _ => {
+                let named = |detail| Degradation::at(codes::FRONT_MATTER_UNKNOWN_KEY, detail, entry.location.as_str());
+                self.oddities.extend(oddities.into_iter().map(named));
+                Found::Resource(Box::new(resource))
+            }
         }
     }
 

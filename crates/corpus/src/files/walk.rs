@@ -230,10 +230,18 @@ impl Gate {
     /// A link that leads out is refused in any case, and named unless it could not have been memory. One that stays
     /// inside is followed where that is allowed.
     fn admits_link(&self, path: &Path) -> bool {
-        let target = fs::canonicalize(path);
-        let outside = target.as_ref().is_ok_and(|target| !target.starts_with(&self.root));
-        let is_folder = target.as_ref().is_ok_and(|target| target.is_dir());
-        if outside && (is_folder || is_markdown(path)) {
+        let target = match fs::canonicalize(path) {
+            Ok(target) => target,
+            Err(error) => {
+                // Where links are followed, the walk runs into it and names it.
+                if !self.follow_links {
+                    self.note_io_error(&error, path);
+                }
+                return self.follow_links;
+            }
+        };
+        let outside = !target.starts_with(&self.root);
+        if outside && (target.is_dir() || is_markdown(path)) {
             self.note(codes::LINK_OUTSIDE_ROOT, "leads out of the project root", path);
         } else if !self.follow_links && is_markdown(path) {
             self.note(codes::LINK_NOT_FOLLOWED, "symbolic links are not followed", path);

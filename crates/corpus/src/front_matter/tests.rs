@@ -35,6 +35,36 @@ fn the_block_is_cut_at_the_first_byte_only() {
     check(&long, None, &long);
 }
 
+/// To take any of these for text would show the file to everyone.
+#[test]
+fn a_restriction_that_cannot_be_read_is_no_text() {
+    let long = format!("---\n#{}\naudience: [board]\n---\nbody", "x".repeat(MAX_BYTES));
+    for text in [
+        "---\naudience: [board]\nbody",
+        "--- \naudience: [board]\n---\nbody",
+        "---\naudience: [board]\n---  \nbody",
+        "---\raudience: [board]\r---\rbody",
+        "\u{feff}---\naudience: [board]\n---\nbody",
+        "\n---\naudience: [board]\n---\nbody",
+        "---\n- audience: [board]\n---\nbody",
+        "---\n\"audience\": [board]\nbody",
+        "---\nAudience: [board]\n---\nbody",
+        "---\naudiences: [board]\n---\nbody",
+        "---\nsensitivty: secret\n---\nbody",
+        &long,
+    ] {
+        assert!(split(text).is_err(), "{text:.60?}");
+    }
+    for text in [
+        "---\nA rule above.\n---\nbody",
+        "---\nopen",
+        "Audience: everyone",
+        "# Audience: all\n---\n",
+    ] {
+        assert_eq!(split(text).unwrap().1, 0, "{text:?}");
+    }
+}
+
 #[test]
 fn all_fields_are_read() {
     let front = "\

@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{FrontMatter, FrontMatterError};
+use super::{FrontMatter, FrontMatterError, near};
 use crate::{Fidelity, Layer, ResourceId, Timestamp};
 
 /// Bytes of an id, a scope or a kind.
@@ -235,7 +235,13 @@ fn read_field<'de, A: MapAccess<'de>>(
         "last_confirmed_at" => fields.last_confirmed_at = value.parsed::<Timestamp>()?,
         "reviewed_at" => fields.reviewed_at = value.parsed::<Timestamp>()?,
         "expected_resolution_at" => fields.expected_resolution_at = value.parsed::<Timestamp>()?,
-        _ => value.entries.next_value::<IgnoredAny>().map(drop)?,
+        // What was likely meant to restrict who may see the file is not passed over.
+        _ if near::restricts(key) => return Err(A::Error::custom("is unknown; the keys are audience and sensitivity")),
+        _ => {
+            value.entries.next_value::<IgnoredAny>()?;
+            let meant = near::meant(key).map(|meant| format!("key {key:?} is unknown: did you mean {meant}?"));
+            fields.near_misses.extend(meant);
+        }
     }
     Ok(())
 }

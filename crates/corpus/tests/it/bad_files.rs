@@ -43,6 +43,31 @@ fn what_is_not_text_is_skipped_by_name() {
 }
 
 #[test]
+fn a_key_that_is_nearly_known_is_named_where_the_file_is_new() {
+    let project = TempProject::with(&[
+        ("b.md", "---\nsuperseeds: [a.md]\ntags: [x]\nstatus: 草稿\n---\nnew\n"),
+        ("a.md", "---\n标题: 旧\ntopic: queue\nentity: redis\n---\nold\n"),
+    ]);
+    let source = files(project.root(), FilesConfig::default());
+    let mut held = Held::default();
+    let first = scan(&source, &held);
+    let code = codes::FRONT_MATTER_UNKNOWN_KEY;
+    assert_eq!(
+        show(&first),
+        format!("+a.md +b.md !{code}:a.md !{code}:a.md !{code}:b.md")
+    );
+    let details: Vec<_> = first.degradations.iter().map(|one| one.detail.as_str()).collect();
+    let expected = [
+        "key \"topic\" is unknown: did you mean topics?",
+        "key \"entity\" is unknown: did you mean entities?",
+        "key \"superseeds\" is unknown: did you mean supersedes?",
+    ];
+    assert_eq!(details, expected);
+    held.update(&first);
+    assert_eq!(show(&scan(&source, &held)), "=a.md =b.md");
+}
+
+#[test]
 fn a_file_over_the_limit_is_not_read() {
     let project = TempProject::with(&[("a.md", "12345678"), ("b.md", "123456789")]);
     project.write("huge.md", &"长行 ".repeat(1_500_000));
@@ -155,7 +180,7 @@ mod unix {
         check(
             &project,
             FilesConfig::default(),
-            "+b.md +docs/a.md !link_not_followed:broken.md !link_not_followed:in.md !link_outside_root:out-folder \
+            "+b.md +docs/a.md !link_broken:broken.md !link_not_followed:in.md !link_outside_root:out-folder \
              !link_outside_root:out.md",
         );
         let follow = FilesConfig {

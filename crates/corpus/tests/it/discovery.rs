@@ -74,13 +74,13 @@ fn control_plane_files_are_never_memory() {
         (".github/copilot-instructions.md", ""),
         (".github/notes.md", ""),
     ];
-    check(&there, FilesConfig::default(), "+agents.md +docs/policy/a.md");
+    check(&there, FilesConfig::default(), "+docs/policy/a.md");
     check(&there, with_sources(&[".github", ".cursor"]), "+.github/notes.md");
     let own = FilesConfig {
         control_plane: vec!["d*/**/a.md".to_owned(), "*AGENTS.md".to_owned()],
         ..FilesConfig::default()
     };
-    check(&there, own, "+GEMINI.md +agents.md +deep/er/CLAUDE.md +policy/a/b.md");
+    check(&there, own, "+GEMINI.md +deep/er/CLAUDE.md +policy/a/b.md");
 }
 
 #[test]
