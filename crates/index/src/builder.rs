@@ -70,6 +70,20 @@ pub struct BuildRequest<'a> {
     pub wait: LockWait,
 }
 
+impl<'a> BuildRequest<'a> {
+    /// Builds what changed, unwatched, as soon as no other builder is at work.
+    pub fn new(source: &'a dyn MemorySource, encoder: Option<&'a dyn TextEncoder>, clock: &'a dyn Clock) -> Self {
+        Self {
+            source,
+            encoder,
+            clock,
+            observer: &(),
+            full: false,
+            wait: LockWait::UntilFree,
+        }
+    }
+}
+
 /// What a build did. The counts are what the cost law is tested with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildReport {

@@ -25,9 +25,10 @@ pub(crate) fn open_database(path: &Path) -> Result<Connection, DatabaseError> {
     Ok(db)
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    // Bodies lie apart from the other columns, so that looking through all resources reads few pages.
-    sql: "
+const MIGRATIONS: &[Migration] = &[Migration { sql: TABLES }, Migration { sql: WHAT_A_HEAD_KNOWS }];
+
+/// Bodies lie apart from the other columns, so that looking through all resources reads few pages.
+const TABLES: &str = "
 CREATE TABLE search_revisions (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -120,5 +121,14 @@ CREATE TABLE search_vector_cache (
     PRIMARY KEY (input_hash, encoder_revision)
 ) STRICT;
 CREATE INDEX search_vector_cache_refused ON search_vector_cache (encoder_revision) WHERE vector IS NULL;
-",
-}];
+";
+
+/// The head says how long its vectors are and what its memory was bent to; one that does not is made again. The indexes
+/// let every build look for missing and broken vectors without reading one.
+const WHAT_A_HEAD_KNOWS: &str = "
+ALTER TABLE search_revisions ADD COLUMN dimension INTEGER;
+ALTER TABLE search_revisions ADD COLUMN degradations BLOB;
+DROP INDEX search_vector_cache_refused;
+CREATE INDEX search_units_input ON search_units (input_hash);
+CREATE INDEX search_vector_cache_length ON search_vector_cache (encoder_revision, input_hash, length(vector));
+";

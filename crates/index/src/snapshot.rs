@@ -68,7 +68,7 @@ impl Snapshot {
             }
         };
         degradations.extend(head.vector_degradation());
-        let has_vectors = head.lacking() < head.units_searched;
+        let has_vectors = head.units_searched == 0 || head.lacking() < head.units_searched;
         let encoder = head.revision.encoder_revision.clone().filter(|_| has_vectors);
         let mut fts5 = None;
         if shared.options().fts5 {
@@ -83,7 +83,7 @@ impl Snapshot {
             identity: IdentityLane::new(Arc::clone(&reader), id.clone()),
             fts5,
             tantivy,
-            dense: encoder.map(|encoder| ExactLane::new(Arc::clone(&reader), id.clone(), encoder)),
+            dense: encoder.map(|encoder| ExactLane::new(Arc::clone(&reader), id.clone(), encoder, head.dimension)),
             revision: head.revision,
             degradations,
             reader,

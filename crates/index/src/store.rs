@@ -16,7 +16,7 @@ pub(crate) use resources::{
 };
 pub(crate) use revisions::{Head, RevisionDraft, abandon, begin, fail, finish, head, last_failure, prune};
 pub(crate) use units::{StoredUnit, stored_unit, unit_by_key, units_at};
-pub(crate) use vectors::{forget_vectors, lacking_vectors};
+pub(crate) use vectors::{forget_vectors, is_cached, lacking_vectors, units_without_vector};
 
 /// Returns whether the error means that the index cannot be trusted any more.
 pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use casebook_corpus::ContentHash;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::builder::failure::Step;
 use crate::store;
@@ -36,31 +36,15 @@ pub(crate) struct Encoded {
 /// Inputs that the cache lacks, by hash: equal ones are encoded once, and the order is always the same.
 pub(crate) type Missing<'a> = BTreeMap<ContentHash, Input<'a>>;
 
-/// Returns whether the cache knows the input: its vector, or that the encoder refused it.
-pub(crate) fn is_cached(db: &Connection, hash: &ContentHash, encoder: &EncoderRevision) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM search_vector_cache WHERE input_hash = ?1 AND encoder_revision = ?2";
-    let found = db
-        .prepare_cached(sql)?
-        .query_row(params![hash.as_bytes(), encoder.as_str()], |_| Ok(()));
-    Ok(found.optional()?.is_some())
-}
-
 /// Adds stored units without a vector, but for those that will not stay.
-pub(crate) fn add_stored<'a>(
+pub(crate) fn add_stored(
     db: &Connection,
-    encoder: &EncoderRevision,
+    encoder: &dyn TextEncoder,
     leaving: &HashSet<i64>,
-    missing: &mut Missing<'a>,
+    missing: &mut Missing<'_>,
 ) -> rusqlite::Result<()> {
-    let sql = "SELECT u.unit_rowid, u.input_hash FROM search_units AS u
-               LEFT JOIN search_vector_cache AS c ON c.input_hash = u.input_hash AND c.encoder_revision = ?1
-               WHERE c.input_hash IS NULL ORDER BY u.unit_rowid";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query([encoder.as_str()])?;
-    while let Some(row) = rows.next()? {
-        let rowid = row.get(0)?;
+    for (rowid, hash) in store::units_without_vector(db, encoder)? {
         if !leaving.contains(&rowid) {
-            let hash = store::content_hash(row.get_ref(1)?.as_blob()?)?;
             missing.entry(hash).or_insert(Input::Stored(rowid));
         }
     }

@@ -46,7 +46,10 @@ pub(crate) struct Plan {
     /// Locations where nothing is skipped any more.
     pub(crate) not_skipped: Vec<String>,
     pub(crate) effective_hash: EffectiveHash,
-    pub(crate) degradations: Vec<Degradation>,
+    /// What the scan had to leave out.
+    pub(crate) left_out: Vec<Degradation>,
+    /// What the memory was bent to.
+    pub(crate) bent: Vec<Degradation>,
     pub(crate) difference: Difference,
 }
 
@@ -108,13 +111,14 @@ pub(crate) fn plan(scan: Scan, known: &Known, stored: Vec<StoredResource>, befor
     let skipped: Vec<SkippedItem> = skipped.collect();
     let mut not_skipped: Vec<String> = known.no_longer_skipped(&scan).map(str::to_owned).collect();
     not_skipped.sort_unstable();
-    let mut degradations = scan_degradations(known, &scan);
+    let left_out = scan_degradations(known, &scan);
 
     let mut stored: BTreeMap<String, StoredResource> = stored
         .into_iter()
         .map(|resource| (resource.location.clone(), resource))
         .collect();
     let mut members = Vec::new();
+    let mut files_were_skipped = false;
     let mut sides = HashMap::new();
     for item in scan.items {
         let held = stored.remove(&item.location);
@@ -126,6 +130,7 @@ pub(crate) fn plan(scan: Scan, known: &Known, stored: Vec<StoredResource>, befor
                 (meta, None)
             }
             (Found::Unchanged | Found::Skipped(_), held) => {
+                files_were_skipped = true;
                 // What was a resource here and is skipped now is gone.
                 if held.is_some() {
                     stored.extend(held.clone().map(|held| (held.location.clone(), held)));
@@ -140,8 +145,11 @@ pub(crate) fn plan(scan: Scan, known: &Known, stored: Vec<StoredResource>, befor
             meta,
         });
     }
-    let memory = EffectiveMemory::resolve(members)?;
-    degradations.extend(memory.degradations);
+    let memory = if files_were_skipped {
+        EffectiveMemory::resolve_beside_skipped(members)?
+    } else {
+        EffectiveMemory::resolve(members)?
+    };
     let mut targets = Vec::with_capacity(memory.members.len());
     for (member, standing) in memory.members {
         if let Some((read_id, stamp, body, stored)) = sides.remove(&member.location) {
@@ -162,7 +170,8 @@ pub(crate) fn plan(scan: Scan, known: &Known, stored: Vec<StoredResource>, befor
         skipped,
         not_skipped,
         effective_hash: memory.manifest.effective_hash(),
-        degradations,
+        left_out,
+        bent: memory.degradations,
         difference: difference(before, &memory.manifest),
     })
 }

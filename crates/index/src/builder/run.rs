@@ -1,23 +1,26 @@
 //! The order of a build.
 
+mod look;
+mod publish;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
-use casebook_corpus::{Degradation, EffectiveHash, Scan, Timestamp};
+use casebook_corpus::{Degradation, Scan, Timestamp};
 use casebook_storage::{FileLock, Waited};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
-use crate::builder::apply::{Scope, UnitChange, Written, apply, changes};
+use self::look::{Look, Looked, look};
+use crate::builder::apply::{Scope, UnitChange, changes};
 use crate::builder::cut::{CutResource, cut};
-use crate::builder::encode::{Encoded, Input, Missing, add_stored, encode, is_cached};
+use crate::builder::encode::{Encoded, Input, Missing, add_stored, encode};
 use crate::builder::failure::{Failure, Step};
 use crate::builder::known::Known;
 use crate::builder::plan::{Difference, Plan, plan, scan_degradations};
 use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, word_index};
-use crate::error::chain;
 use crate::index::Shared;
-use crate::store::{self, Head, RevisionDraft};
-use crate::{BuildError, EncoderRevision, Passage, Revision, RevisionId, TextEncoder};
+use crate::store::{self, Head};
+use crate::{BuildError, EncoderRevision, Passage, Revision, TextEncoder};
 
 /// Builds what changed. A broken index is made anew, once. Who finds nothing to do takes no lock, so that many may look
 /// at once, and nobody waits for a build who has no part in it.
@@ -42,45 +45,6 @@ pub(crate) fn build(shared: &Shared, request: &BuildRequest<'_>) -> Result<Build
         outcome = replaced.and_then(|()| Run::start(shared, request, started)?.go(true, None));
     }
     outcome.map_err(Failure::into_error)
-}
-
-/// What a look without the lock found.
-enum Look {
-    /// The head holds the memory as it is.
-    Current(Box<BuildReport>),
-    /// It does not.
-    Changed(Looked),
-}
-
-/// A scan against what one head holds; of use to a build that starts from the same head.
-struct Looked {
-    head: Option<RevisionId>,
-    known: Known,
-    scan: Scan,
-}
-
-/// Looks for something to do without the lock. Whatever goes wrong is for the build itself to find and tell.
-fn look(shared: &Shared, request: &BuildRequest<'_>, started: u64) -> Option<Look> {
-    if request.full || shared.is_suspect() {
-        return None;
-    }
-    let mut run = Run::open(shared, request, started).ok()?;
-    let known = {
-        // One transaction, so that the head and what it holds are of one moment.
-        let moment = run.db.unchecked_transaction().ok()?;
-        run.head = store::head(&moment).ok()?;
-        Known::load(&moment).ok()?
-    };
-    let scan = run.scan(&known).ok()?;
-    let at_head = |head: &Head| word_index::is_at(shared, &head.revision.id);
-    let is_whole = run.is_current() && run.head.as_ref().is_some_and(at_head);
-    if is_whole && known.is_unchanged(&scan) && !known.has_other_stamps(&scan) {
-        run.counts.bytes_read = scan.bytes_read;
-        run.counts.degradations = scan_degradations(&known, &scan);
-        return run.unchanged().ok().map(|report| Look::Current(Box::new(report)));
-    }
-    let head = run.head.map(|head| head.revision.id);
-    Some(Look::Changed(Looked { head, known, scan }))
 }
 
 fn lock(shared: &Shared, request: &BuildRequest<'_>) -> Result<FileLock, BuildError> {
@@ -170,7 +134,7 @@ impl<'a> Run<'a> {
             }
         };
         self.counts.bytes_read = scan.bytes_read;
-        if !full && self.is_current() && known.is_unchanged(&scan) {
+        if !full && known.is_unchanged(&scan) && self.is_current()? {
             self.counts.degradations = scan_degradations(&known, &scan);
             self.counts.stamps_renewed = known.renew_stamps(&mut self.db, &scan)?;
             return self.unchanged();
@@ -200,20 +164,30 @@ impl<'a> Run<'a> {
         self.request.encoder.map(TextEncoder::revision)
     }
 
-    /// Returns whether the head was made by what would make the next one, and lacks nothing.
-    fn is_current(&self) -> bool {
-        self.head.as_ref().is_some_and(|head| {
-            let revision = &head.revision;
-            revision.chunker_revision == self.shared.options().chunker.revision()
-                && revision.lexical_revision == self.shared.lexical_revision()
-                && revision.encoder_revision.as_ref() == self.encoder_revision()
-                && head.vectors_missing == 0
-        })
+    /// Returns whether the head was made by what would make the next one, and lacks nothing. Vectors are counted: what
+    /// the head says of them may not be so any more.
+    fn is_current(&self) -> rusqlite::Result<bool> {
+        let Some(head) = &self.head else {
+            return Ok(false);
+        };
+        let revision = &head.revision;
+        let is_same = revision.chunker_revision == self.shared.options().chunker.revision()
+            && revision.lexical_revision == self.shared.lexical_revision()
+            && revision.encoder_revision.as_ref() == self.encoder_revision()
+            && head.degradations.is_some()
+            && head.vectors_missing == 0;
+        match self.request.encoder {
+            Some(encoder) if is_same => Ok(store::lacking_vectors(&self.db, encoder)? == (0, head.vectors_refused)),
+            _ => Ok(is_same),
+        }
     }
 
     /// Ends a build that found nothing to do, but for a word index left behind by one that was killed.
     fn unchanged(&mut self) -> Step<BuildReport> {
         let head = self.head.take().expect("only a head can be current");
+        self.counts
+            .degradations
+            .extend(head.degradations.iter().flatten().cloned());
         let word_index = word_index::repair(self.shared, &self.db, &head.revision.id);
         self.counts.degradations.extend(word_index);
         self.finished(head, false, Difference::default())
@@ -245,30 +219,12 @@ impl<'a> Run<'a> {
         let (head, written) = self.publish(seq, id, &plan, &cut, &changes, scope)?;
         self.counts.rows += written.rows;
         self.counts.units_written = written.units;
-        self.counts.degradations.extend(plan.degradations);
+        self.counts.degradations.extend(plan.left_out);
+        self.counts.degradations.extend(plan.bent);
         let parent = self.head.as_ref().map(|head| &head.revision.id);
         let word_index = word_index::follow(self.shared, &self.db, parent, &head.revision.id, &written.lexical);
         self.counts.degradations.extend(word_index);
         self.finished(head, true, plan.difference)
-    }
-
-    /// Writes down that a revision is in the making.
-    fn begin(&mut self, effective_hash: EffectiveHash) -> Step<(i64, RevisionId)> {
-        let (seq, id) = store::begin(&self.db, &self.draft(Some(effective_hash)))?;
-        self.building = Some(seq);
-        self.counts.rows += 1;
-        Ok((seq, id))
-    }
-
-    fn draft(&self, effective_hash: Option<EffectiveHash>) -> RevisionDraft<'_> {
-        RevisionDraft {
-            parent: self.head.as_ref().map(|head| &head.revision.id),
-            effective_hash,
-            chunker_revision: self.shared.options().chunker.revision(),
-            encoder_revision: self.encoder_revision(),
-            lexical_revision: self.shared.lexical_revision(),
-            started_at: self.started_at,
-        }
     }
 
     /// Fills the vector cache with what the new revision needs.
@@ -276,12 +232,11 @@ impl<'a> Run<'a> {
         let Some(encoder) = self.request.encoder else {
             return Ok(());
         };
-        let revision = encoder.revision();
         let mut missing = Missing::new();
         for cut in cut {
             let path = &plan.targets[cut.target].member.meta.path;
             for (unit, hash) in &cut.units {
-                if !missing.contains_key(hash) && !is_cached(&self.db, hash, revision)? {
+                if !missing.contains_key(hash) && !store::is_cached(&self.db, encoder, hash)? {
                     let passage = Passage {
                         path,
                         heading_path: &unit.heading_path,
@@ -291,63 +246,13 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        let has_all =
-            |head: &Head| head.revision.encoder_revision.as_ref() == Some(revision) && head.vectors_missing == 0;
-        if !full && !self.head.as_ref().is_none_or(has_all) {
+        if !full {
             let leaving = leaving(&self.db, plan, changes)?;
-            add_stored(&self.db, revision, &leaving, &mut missing)?;
+            add_stored(&self.db, encoder, &leaving, &mut missing)?;
         }
         self.counts.encoded = encode(&mut self.db, encoder, &missing, self.request.observer)?;
         self.counts.rows += self.counts.encoded.rows;
         Ok(())
-    }
-
-    /// Applies the difference and moves the head, in one transaction.
-    fn publish(
-        &mut self,
-        seq: i64,
-        id: RevisionId,
-        plan: &Plan,
-        cut: &[CutResource],
-        changes: &[Vec<UnitChange>],
-        scope: Scope,
-    ) -> Step<(Head, Written)> {
-        let encoder = self.encoder_revision();
-        let trouble = self.counts.encoded.trouble.as_ref().map(|error| chain(error));
-        let elapsed_ms = self.elapsed_ms();
-        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut written = apply(&tx, plan, cut, changes, scope, self.request.observer)?;
-        if scope.full {
-            written.rows += store::forget_vectors(&tx)?;
-        }
-        let totals = store::totals(&tx)?;
-        let (vectors_missing, vectors_refused) = match encoder {
-            Some(encoder) => store::lacking_vectors(&tx, encoder, trouble.is_some())?,
-            None => (0, 0),
-        };
-        let head = Head {
-            seq,
-            revision: Revision {
-                id,
-                parent: self.head.as_ref().map(|head| head.revision.id.clone()),
-                effective_hash: plan.effective_hash,
-                chunker_revision: self.shared.options().chunker.revision().to_owned(),
-                encoder_revision: encoder.cloned(),
-                lexical_revision: self.shared.lexical_revision().to_owned(),
-                resources: totals.resources,
-                units: totals.units,
-                ready_at: self.request.clock.now(),
-            },
-            units_searched: totals.units_searched,
-            vectors_missing,
-            vectors_refused,
-            trouble,
-        };
-        written.rows += store::finish(&tx, &head, elapsed_ms)?;
-        written.rows += store::prune(&tx)?;
-        tx.commit()?;
-        self.building = None;
-        Ok((head, written))
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -378,25 +283,6 @@ impl<'a> Run<'a> {
             degradations,
             elapsed_ms: self.elapsed_ms(),
         })
-    }
-
-    /// Writes down why there is no new revision. The same failure again is not news.
-    fn record(&mut self, failure: &Failure) -> rusqlite::Result<()> {
-        let cancelled = matches!(failure, Failure::Build(BuildError::Cancelled));
-        let reason = failure.reason();
-        let at = self.request.clock.now();
-        if self.building.is_none() {
-            let last = store::last_failure(&self.db)?;
-            if cancelled || last.is_some_and(|last| last.reason == reason) {
-                return Ok(());
-            }
-        }
-        let seq = match self.building.take() {
-            Some(seq) => seq,
-            None => store::begin(&self.db, &self.draft(None))?.0,
-        };
-        store::fail(&self.db, seq, &reason, at)?;
-        store::prune(&self.db).map(drop)
     }
 }
 

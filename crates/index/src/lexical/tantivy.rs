@@ -92,12 +92,16 @@ impl TantivyStore {
         added: &mut dyn Iterator<Item = LaneDocument<'_>>,
         wipe: bool,
     ) -> Result<(), TantivyError> {
+        // What was opened before the build began has an older list of the files that Tantivy looks after, and would leave
+        // those that another process made since behind for ever.
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let opened = match self.opened() {
             Ok(Some(opened)) => opened,
             Ok(None) | Err(_) => self.recreate()?,
         };
-        guarded(|| opened.write(revision, removed, added, wipe))
-            .map_err(|source| self.forget(TantivyError::Write(source)))
+        let written = guarded(|| opened.write(revision, removed, added, wipe));
+        make_files_private(&self.dir);
+        written.map_err(|source| self.forget(TantivyError::Write(source)))
     }
 
     /// Returns the lane of the revision; `None` where the last commit belongs to another.
@@ -202,6 +206,24 @@ impl Opened {
         writer.wait_merging_threads()
     }
 }
+
+/// Closes the files of the folder to all but their owner: Tantivy makes them as open as the umask allows. Until then the
+/// folder keeps others out, and so it does on a file system that refuses the mode.
+#[cfg(unix)]
+fn make_files_private(dir: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_open = |found: fs::Metadata| found.is_file() && found.permissions().mode() & 0o077 != 0;
+        if entry.metadata().is_ok_and(is_open) {
+            let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o600));
+        }
+    }
+}
+
+/// Elsewhere files take over who may read the folder.
+#[cfg(not(unix))]
+fn make_files_private(_dir: &Path) {}
 
 /// Makes an error of a panic: over the bytes of a damaged segment Tantivy does panic.
 fn guarded<T>(work: impl FnOnce() -> tantivy::Result<T>) -> tantivy::Result<T> {

@@ -36,11 +36,16 @@ impl Reader {
     }
 
     /// Returns the revision's vectors, shared by all snapshots of it.
-    pub(crate) fn matrix(&self, revision: &RevisionId, encoder: &EncoderRevision) -> Result<Arc<Matrix>, ReadError> {
+    pub(crate) fn matrix(
+        &self,
+        revision: &RevisionId,
+        encoder: &EncoderRevision,
+        dimension: Option<usize>,
+    ) -> Result<Arc<Matrix>, ReadError> {
         let key = (self.file, revision.clone());
         self.shared
             .matrices()
-            .get(key, || self.read(|db| Matrix::load(db, encoder)))
+            .get(key, || self.read(|db| Matrix::load(db, encoder, dimension)))
     }
 }
 

@@ -4,7 +4,7 @@ use casebook_corpus::{Degradation, EffectiveHash, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::degradation::VECTOR_LANE_UNAVAILABLE;
-use crate::store::effective_hash;
+use crate::store::{effective_hash, pack, unpack};
 use crate::vector::partial;
 use crate::{EncoderRevision, FailedBuild, Revision, RevisionId};
 
@@ -24,6 +24,10 @@ pub(crate) struct Head {
     pub(crate) vectors_refused: u64,
     /// Why the encoder stopped before the end.
     pub(crate) trouble: Option<String>,
+    /// Numbers of one vector; `None` without an encoder.
+    pub(crate) dimension: Option<usize>,
+    /// What its memory was bent to; `None` where an earlier version made it, which did not say.
+    pub(crate) degradations: Option<Vec<Degradation>>,
 }
 
 impl Head {
@@ -59,7 +63,7 @@ pub(crate) struct RevisionDraft<'a> {
 pub(crate) fn head(db: &Connection) -> rusqlite::Result<Option<Head>> {
     let sql = "SELECT r.seq, r.id, r.parent, r.effective_hash, r.chunker_revision, r.encoder_revision,
                       r.lexical_revision, r.resources, r.units, r.units_searched, r.vectors_missing, r.vectors_refused,
-                      r.ended_at, r.error
+                      r.ended_at, r.error, r.dimension, r.degradations
                FROM search_heads JOIN search_revisions AS r USING (seq)";
     db.prepare_cached(sql)?
         .query_row([], |row| {
@@ -82,6 +86,8 @@ pub(crate) fn head(db: &Connection) -> rusqlite::Result<Option<Head>> {
                 vectors_missing: row.get(10)?,
                 vectors_refused: row.get(11)?,
                 trouble: row.get(13)?,
+                dimension: row.get(14)?,
+                degradations: row.get_ref(15)?.as_blob_or_null()?.map(unpack).transpose()?,
             })
         })
         .optional()
@@ -118,7 +124,7 @@ pub(crate) fn finish(db: &Connection, head: &Head, elapsed_ms: u64) -> rusqlite:
     let rows = db.execute(
         "UPDATE search_revisions
          SET status = 'ready', resources = ?2, units = ?3, units_searched = ?4, vectors_missing = ?5,
-             vectors_refused = ?6, ended_at = ?7, elapsed_ms = ?8, error = ?9
+             vectors_refused = ?6, ended_at = ?7, elapsed_ms = ?8, error = ?9, dimension = ?10, degradations = ?11
          WHERE seq = ?1",
         params![
             head.seq,
@@ -130,6 +136,8 @@ pub(crate) fn finish(db: &Connection, head: &Head, elapsed_ms: u64) -> rusqlite:
             head.revision.ready_at.unix_millis(),
             elapsed_ms,
             head.trouble,
+            head.dimension,
+            head.degradations.as_ref().map(pack),
         ],
     )?;
     let moved = db.execute(

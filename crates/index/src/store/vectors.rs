@@ -1,25 +1,62 @@
 //! The vector cache beside the units.
+//!
+//! The one thing a newcomer gets wrong: a row without a vector is an input that the encoder refused, and is not tried
+//! again; a row whose vector has another length than the encoder's is as good as no row.
 
-use rusqlite::Connection;
+use casebook_corpus::ContentHash;
+use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::EncoderRevision;
+use crate::TextEncoder;
+use crate::store::content_hash;
 
-/// Returns how many units have no vector of the encoder yet, and how many it refused. `may_miss` says that an encoder
-/// stopped early; without that only refusals are possible, and those are rare enough to look for first.
-pub(crate) fn lacking_vectors(
+/// Units beside what the cache knows of their inputs. The index is named because it holds all that is asked for, and
+/// SQLite would look into the table.
+const UNITS_AND_VECTORS: &str = "
+FROM search_units AS u
+LEFT JOIN search_vector_cache AS c INDEXED BY search_vector_cache_length
+    ON c.encoder_revision = ?1 AND c.input_hash = u.input_hash";
+
+/// Returns the bytes of one vector.
+fn vector_bytes(encoder: &dyn TextEncoder) -> usize {
+    encoder.dimension() * size_of::<f32>()
+}
+
+/// Returns whether the cache knows the input: its vector, or that the encoder refused it.
+pub(crate) fn is_cached(db: &Connection, encoder: &dyn TextEncoder, input: &ContentHash) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM search_vector_cache
+               WHERE input_hash = ?1 AND encoder_revision = ?2 AND ifnull(length(vector), ?3) = ?3";
+    let values = params![input.as_bytes(), encoder.revision().as_str(), vector_bytes(encoder)];
+    let found = db.prepare_cached(sql)?.query_row(values, |_| Ok(()));
+    Ok(found.optional()?.is_some())
+}
+
+/// Returns the rows and inputs of units that the cache does not know.
+pub(crate) fn units_without_vector(
     db: &Connection,
-    encoder: &EncoderRevision,
-    may_miss: bool,
-) -> rusqlite::Result<(u64, u64)> {
-    let refused = "SELECT EXISTS (SELECT 1 FROM search_vector_cache WHERE encoder_revision = ?1 AND vector IS NULL)";
-    if !may_miss && !db.query_row(refused, [encoder.as_str()], |row| row.get(0))? {
-        return Ok((0, 0));
-    }
-    let sql = "SELECT count(*) FILTER (WHERE c.input_hash IS NULL),
-                      count(*) FILTER (WHERE c.input_hash IS NOT NULL AND c.vector IS NULL)
-               FROM search_units AS u
-               LEFT JOIN search_vector_cache AS c ON c.input_hash = u.input_hash AND c.encoder_revision = ?1";
-    db.query_row(sql, [encoder.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+    encoder: &dyn TextEncoder,
+) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
+    let sql = format!(
+        "SELECT u.unit_rowid, u.input_hash {UNITS_AND_VECTORS}
+         WHERE c.input_hash IS NULL OR length(c.vector) <> ?2 ORDER BY u.input_hash, u.unit_rowid"
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let values = params![encoder.revision().as_str(), vector_bytes(encoder)];
+    let units = statement.query_map(values, |row| {
+        Ok((row.get(0)?, content_hash(row.get_ref(1)?.as_blob()?)?))
+    })?;
+    units.collect()
+}
+
+/// Returns how many units have no vector of the encoder yet, and how many it refused.
+pub(crate) fn lacking_vectors(db: &Connection, encoder: &dyn TextEncoder) -> rusqlite::Result<(u64, u64)> {
+    let sql = format!(
+        "SELECT count(*) FILTER (WHERE c.input_hash IS NULL OR length(c.vector) <> ?2),
+                count(*) FILTER (WHERE c.input_hash IS NOT NULL AND length(c.vector) IS NULL)
+         {UNITS_AND_VECTORS}"
+    );
+    let values = params![encoder.revision().as_str(), vector_bytes(encoder)];
+    db.prepare_cached(&sql)?
+        .query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Forgets vectors of inputs that no unit has. Returns rows deleted.

@@ -15,15 +15,23 @@ pub(crate) struct ExactLane {
     reader: Arc<Reader>,
     revision: RevisionId,
     encoder_revision: EncoderRevision,
+    dimension: Option<usize>,
     matrix: OnceLock<Arc<Matrix>>,
 }
 
 impl ExactLane {
-    pub(crate) fn new(reader: Arc<Reader>, revision: RevisionId, encoder_revision: EncoderRevision) -> Self {
+    /// `dimension` is `None` where the head does not say it.
+    pub(crate) fn new(
+        reader: Arc<Reader>,
+        revision: RevisionId,
+        encoder_revision: EncoderRevision,
+        dimension: Option<usize>,
+    ) -> Self {
         Self {
             reader,
             revision,
             encoder_revision,
+            dimension,
             matrix: OnceLock::new(),
         }
     }
@@ -32,7 +40,9 @@ impl ExactLane {
         if let Some(matrix) = self.matrix.get() {
             return Ok(matrix);
         }
-        let loaded = self.reader.matrix(&self.revision, &self.encoder_revision);
+        let loaded = self
+            .reader
+            .matrix(&self.revision, &self.encoder_revision, self.dimension);
         let loaded = loaded.map_err(|error| LaneError::Other {
             lane: self.name(),
             source: Box::new(error),

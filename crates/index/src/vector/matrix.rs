@@ -29,10 +29,13 @@ ORDER BY r.id, u.ord";
 const NUMBERS_PER_THREAD: usize = 1 << 20;
 
 impl Matrix {
-    /// Loads the vectors of the revision that the connection sees. A vector of another length than the first one's
-    /// counts as missing.
-    pub(crate) fn load(db: &Connection, encoder: &EncoderRevision) -> rusqlite::Result<Self> {
-        let mut matrix = Self::default();
+    /// Loads the vectors of the revision that the connection sees. A vector of another length counts as missing; where
+    /// the dimension is not known, it is the first one's.
+    pub(crate) fn load(db: &Connection, encoder: &EncoderRevision, dimension: Option<usize>) -> rusqlite::Result<Self> {
+        let mut matrix = Self {
+            dimension: dimension.unwrap_or_default(),
+            ..Self::default()
+        };
         let mut statement = db.prepare_cached(SQL)?;
         let mut rows = statement.query([encoder.as_str()])?;
         while let Some(row) = rows.next()? {
@@ -62,7 +65,7 @@ impl Matrix {
 
     /// Returns the length of every row; `None` where there is no row.
     pub(crate) fn dimension(&self) -> Option<usize> {
-        (self.dimension > 0).then_some(self.dimension)
+        (!self.keys.is_empty()).then_some(self.dimension)
     }
 
     /// Returns the best rows by falling product with `query`, ties by rising row. The query has the matrix's dimension.

@@ -239,6 +239,66 @@ fn what_was_skipped_is_told_by_every_build() {
 }
 
 #[test]
+fn what_the_memory_was_bent_to_is_told_by_every_build() {
+    let mut fixture = Fixture::new();
+    let memory = Memory::with(&[("old.md", "old 旧"), ("r\u{e9}.md", "two")]);
+    let twin = resource("r\u{e9}.md", "one").with(|meta| meta.disk_path = Some("re\u{301}.md".into()));
+    memory.put("re\u{301}.md", 0, twin.build());
+    for path in ["a.md", "b.md"] {
+        memory.put(path, 0, resource(path, path).supersedes(&["old.md"]).build());
+    }
+    memory.put("twin.md", 0, resource("twin.md", "twin").id("a.md").build());
+    memory.skip("z.md");
+    let first = fixture.build(&memory);
+    assert_eq!(
+        codes(&first.degradations),
+        ["file_unreadable", "two_successors", "path_twin", "duplicate_id"]
+    );
+    let again = fixture.build(&memory);
+    assert_eq!((again.rows_written, &again.degradations), (0, &first.degradations));
+    memory.touched.store(7, Ordering::Relaxed);
+    let touched = fixture.build(&memory);
+    assert_eq!(
+        (touched.stamps_renewed > 0, touched.degradations),
+        (true, first.degradations.clone())
+    );
+    fixture.reopen();
+    let reopened = fixture.build(&memory);
+    assert_eq!((reopened.bytes_read, reopened.degradations), (0, first.degradations));
+    for path in ["twin.md", "z.md", "b.md", "re\u{301}.md"] {
+        memory.remove(path);
+    }
+    for _ in 0..2 {
+        assert!(fixture.build(&memory).degradations.is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    fn check(folder: &std::path::Path) -> usize {
+        let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let files = entries.map(|entry| {
+            let found = entry.metadata().unwrap();
+            let mode = found.permissions().mode() & 0o777;
+            assert_eq!(mode & 0o077, 0, "{} has mode {mode:o}", entry.path().display());
+            if found.is_dir() { check(&entry.path()) } else { 1 }
+        });
+        files.sum()
+    }
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one 一")]);
+    for n in 0..3 {
+        memory.write("b.md", &format!("two {n}"));
+        fixture.build(&memory);
+        fixture.snapshot();
+        assert!(check(&fixture.dir()) > 5);
+    }
+}
+
+#[test]
 fn a_table_of_substrings_that_was_left_out_is_written_by_the_next_build() {
     let mut fixture = Fixture::new();
     let memory = Memory::with(&[("a.md", "one 一二三")]);

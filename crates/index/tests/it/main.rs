@@ -22,3 +22,5 @@ mod lexical;
 mod look;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod vectors;

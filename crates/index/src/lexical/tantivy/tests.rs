@@ -312,6 +312,31 @@ fn edits_do_not_pile_up_segments_or_files() {
     assert_eq!(found(&store, "r14", "text").len(), 17);
 }
 
+/// Two processes that had opened the index before either wrote.
+#[test]
+fn writers_that_take_turns_leave_no_file_behind() {
+    let (dir, one) = built(&memories(&[("a", "港口 harbour")]));
+    let words = dir.path().join("words");
+    let other = TantivyStore::open(&words).unwrap();
+    other.committed_revision().unwrap();
+    for turn in 2..12 {
+        let store = if turn % 2 == 0 { &one } else { &other };
+        write(
+            store,
+            &turn.to_string(),
+            &["a"],
+            &[Memory::new("a", format!("turn {turn}"))],
+            false,
+        );
+    }
+    let managed = fs::read_to_string(words.join(".managed.json")).unwrap();
+    let left_behind: Vec<_> = segment_files(&words)
+        .into_iter()
+        .filter(|file| !managed.contains(file.file_name().unwrap().to_str().unwrap()))
+        .collect();
+    assert_eq!(left_behind, Vec::<PathBuf>::new());
+}
+
 #[test]
 fn a_long_question_is_bounded_and_says_so() {
     let text: String = (0..200).map(|n| format!("word{n} ")).collect();

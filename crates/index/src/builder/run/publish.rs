@@ -1,0 +1,103 @@
+//! The revision in the making: from its first row to the head, or to its failure.
+
+use casebook_corpus::EffectiveHash;
+use rusqlite::TransactionBehavior;
+
+use crate::builder::apply::{Scope, UnitChange, Written, apply};
+use crate::builder::cut::CutResource;
+use crate::builder::failure::{Failure, Step};
+use crate::builder::plan::Plan;
+use crate::builder::run::Run;
+use crate::error::chain;
+use crate::store::{self, Head, RevisionDraft};
+use crate::{BuildError, Revision, RevisionId, TextEncoder};
+
+impl Run<'_> {
+    /// Writes down that a revision is in the making.
+    pub(super) fn begin(&mut self, effective_hash: EffectiveHash) -> Step<(i64, RevisionId)> {
+        let (seq, id) = store::begin(&self.db, &self.draft(Some(effective_hash)))?;
+        self.building = Some(seq);
+        self.counts.rows += 1;
+        Ok((seq, id))
+    }
+
+    fn draft(&self, effective_hash: Option<EffectiveHash>) -> RevisionDraft<'_> {
+        RevisionDraft {
+            parent: self.head.as_ref().map(|head| &head.revision.id),
+            effective_hash,
+            chunker_revision: self.shared.options().chunker.revision(),
+            encoder_revision: self.encoder_revision(),
+            lexical_revision: self.shared.lexical_revision(),
+            started_at: self.started_at,
+        }
+    }
+
+    /// Applies the difference and moves the head, in one transaction.
+    pub(super) fn publish(
+        &mut self,
+        seq: i64,
+        id: RevisionId,
+        plan: &Plan,
+        cut: &[CutResource],
+        changes: &[Vec<UnitChange>],
+        scope: Scope,
+    ) -> Step<(Head, Written)> {
+        let encoder = self.request.encoder;
+        let trouble = self.counts.encoded.trouble.as_ref().map(|error| chain(error));
+        let elapsed_ms = self.elapsed_ms();
+        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut written = apply(&tx, plan, cut, changes, scope, self.request.observer)?;
+        if scope.full {
+            written.rows += store::forget_vectors(&tx)?;
+        }
+        let totals = store::totals(&tx)?;
+        let (vectors_missing, vectors_refused) = match encoder {
+            Some(encoder) => store::lacking_vectors(&tx, encoder)?,
+            None => (0, 0),
+        };
+        let head = Head {
+            seq,
+            revision: Revision {
+                id,
+                parent: self.head.as_ref().map(|head| head.revision.id.clone()),
+                effective_hash: plan.effective_hash,
+                chunker_revision: self.shared.options().chunker.revision().to_owned(),
+                encoder_revision: encoder.map(|encoder| encoder.revision().clone()),
+                lexical_revision: self.shared.lexical_revision().to_owned(),
+                resources: totals.resources,
+                units: totals.units,
+                ready_at: self.request.clock.now(),
+            },
+            units_searched: totals.units_searched,
+            vectors_missing,
+            vectors_refused,
+            trouble,
+            dimension: encoder.map(TextEncoder::dimension),
+            degradations: Some(plan.bent.clone()),
+        };
+        written.rows += store::finish(&tx, &head, elapsed_ms)?;
+        written.rows += store::prune(&tx)?;
+        tx.commit()?;
+        self.building = None;
+        Ok((head, written))
+    }
+
+    /// Writes down why there is no new revision. The same failure again is not news.
+    pub(super) fn record(&mut self, failure: &Failure) -> rusqlite::Result<()> {
+        let cancelled = matches!(failure, Failure::Build(BuildError::Cancelled));
+        let reason = failure.reason();
+        let at = self.request.clock.now();
+        if self.building.is_none() {
+            let last = store::last_failure(&self.db)?;
+            if cancelled || last.is_some_and(|last| last.reason == reason) {
+                return Ok(());
+            }
+        }
+        let seq = match self.building.take() {
+            Some(seq) => seq,
+            None => store::begin(&self.db, &self.draft(None))?.0,
+        };
+        store::fail(&self.db, seq, &reason, at)?;
+        store::prune(&self.db).map(drop)
+    }
+}
