@@ -71,11 +71,10 @@ impl DataSet {
     /// # Errors
     /// The first thing that is wrong, with its file and line.
     pub fn load_all(folders: &[PathBuf]) -> Result<Vec<Self>, DataSetError> {
-        let names = names(folders)?;
-        folders
-            .iter()
-            .zip(names)
-            .map(|(folder, name)| Self::load(folder, name))
+        let paths = canonical(folders)?;
+        let named = paths.iter().enumerate();
+        named
+            .map(|(place, path)| Self::load(path, shortest_name(place, &paths)))
             .collect()
     }
 
@@ -97,7 +96,8 @@ impl DataSet {
     }
 }
 
-fn names(folders: &[PathBuf]) -> Result<Vec<String>, DataSetError> {
+/// Returns the folders' real paths: `.` is no name, and one folder has many spellings.
+fn canonical(folders: &[PathBuf]) -> Result<Vec<PathBuf>, DataSetError> {
     let mut paths = Vec::new();
     for folder in folders {
         let path = folder.canonicalize().map_err(|source| read_error(folder, source))?;
@@ -106,7 +106,7 @@ fn names(folders: &[PathBuf]) -> Result<Vec<String>, DataSetError> {
         }
         paths.push(path);
     }
-    Ok((0..paths.len()).map(|place| shortest_name(place, &paths)).collect())
+    Ok(paths)
 }
 
 /// Returns the shortest name of a path that no other could have; where there is none (`x/y` beside `x-y`) its number helps.

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::lab::Arm;
-use crate::{Judged, Metrics, Query};
+use crate::{Arm, Judged, Metrics, Query};
 
 /// All that one run of the lab measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -22,8 +22,9 @@ impl Selection {
     /// Decides on every candidate of `order`.
     pub(crate) fn assemble(hits: &mut [Hit], order: &[usize], config: &RankerConfig) -> Self {
         let mut selection = Self::default();
+        let floor = config.relevance_floor(order.iter().filter_map(|hit| hits[*hit].pair_score));
         for &hit in order {
-            let refusal = below_relevance(&hits[hit], config).or_else(|| selection.refusal(hits, hit, config));
+            let refusal = below_relevance(&hits[hit], floor).or_else(|| selection.refusal(hits, hit, config));
             hits[hit].disposition = Some(refusal.unwrap_or(Disposition::Selected));
             if refusal.is_none() {
                 let role = Role::Evidence;
@@ -75,10 +76,10 @@ impl Selection {
 }
 
 /// What was asked for by name is relevant; without a pair score there is nothing to test.
-fn below_relevance(hit: &Hit, config: &RankerConfig) -> Option<Disposition> {
+fn below_relevance(hit: &Hit, floor: f32) -> Option<Disposition> {
     let tested = hit.pair_score.filter(|_| !hit.named);
     tested
-        .filter(|score| *score < config.min_relevance)
+        .filter(|score| *score < floor)
         .map(|_| Disposition::BelowRelevance)
 }
 

@@ -21,6 +21,11 @@ use crate::{
 /// The query has no letter and no digit, and no lane found anything.
 pub const QUERY_WITHOUT_TERMS: &str = "query_without_terms";
 
+/// Where what may not be shown fills a lane's answer, the lane is asked for so many times more.
+const REACH_STEP: usize = 4;
+/// How many times its limit a lane is asked for at most.
+const FARTHEST_REACH: usize = 64;
+
 /// Times stages that follow each other.
 struct Stopwatch<'a> {
     clock: &'a dyn Clock,
@@ -68,20 +73,28 @@ pub fn activate(
     let deadline = Deadline::start(tools.clock, config.deadline_ms);
     let mut degradations = lanes.degradations.clone();
 
-    let recall = recall(&request.query, lanes, config, tools.clock);
-    if deadline.passed() {
-        let dense_is_slower = recall.dense_micros > recall.lexical_micros;
-        let stage = if dense_is_slower { Stage::Dense } else { Stage::Lexical };
-        let deadline_ms = config.deadline_ms;
-        return Err(ActivateError::Deadline { stage, deadline_ms });
-    }
-    let mut watch = Stopwatch::start(tools.clock);
-    watch.note(Stage::Lexical, recall.lexical_micros);
-    watch.note(Stage::Dense, recall.dense_micros);
-    degradations.extend_from_slice(&recall.degradations);
-
     let unreadable = |stage| move |source| ActivateError::Units { stage, source };
-    let hits = gather(&recall, lanes.units, config, &mut degradations).map_err(unreadable(Stage::Fusion))?;
+    let admit = |record: &UnitRecord| Guard::admit(request, record);
+    let mut reach = 1;
+    let (hits, mut watch) = loop {
+        let recall = recall(&request.query, lanes, config, reach, tools.clock);
+        if deadline.passed() {
+            let dense_is_slower = recall.dense_micros > recall.lexical_micros;
+            let stage = if dense_is_slower { Stage::Dense } else { Stage::Lexical };
+            let deadline_ms = config.deadline_ms;
+            return Err(ActivateError::Deadline { stage, deadline_ms });
+        }
+        let mut watch = Stopwatch::start(tools.clock);
+        watch.note(Stage::Lexical, recall.lexical_micros);
+        watch.note(Stage::Dense, recall.dense_micros);
+        let mut told = recall.degradations.clone();
+        let gathered = gather(&recall, lanes.units, &admit, config, &mut told).map_err(unreadable(Stage::Fusion))?;
+        if !gathered.starved || reach >= FARTHEST_REACH {
+            degradations.extend(told);
+            break (gathered.hits, watch);
+        }
+        reach *= REACH_STEP;
+    };
     if hits.is_empty() && !request.query.chars().any(char::is_alphanumeric) {
         degradations.push(Degradation::new(
             QUERY_WITHOUT_TERMS,

@@ -66,6 +66,9 @@ pub struct RankerConfig {
     pub phrase_bonus: f32,
     /// Pair score below which a candidate is `below_relevance`; identity hits are exempt.
     pub min_relevance: f32,
+    /// Share of the best pair score below which a candidate is `below_relevance`: beside a clear answer the faint ones
+    /// are noise. 0 turns it off.
+    pub relevance_share: f32,
     /// Share of the shorter of two spans of one file that may be shared before the later is `overlap`.
     pub max_overlap: f32,
     /// Fragments of one resource at most.
@@ -93,7 +96,8 @@ impl Default for RankerConfig {
             rerank_depth: 24,
             rerank_weight: 1.0,
             phrase_bonus: 0.1,
-            min_relevance: 0.05,
+            min_relevance: 0.1,
+            relevance_share: 0.4,
             max_overlap: 0.5,
             per_resource: 2,
             token_budget: 2400,
@@ -149,16 +153,24 @@ impl RankerConfig {
             self.min_relevance.is_finite(),
             "a finite number",
         )?;
-        check(
-            "max_overlap",
-            self.max_overlap,
-            (0.0..=1.0).contains(&self.max_overlap),
-            "0 to 1",
-        )?;
+        for (field, share) in [
+            ("relevance_share", self.relevance_share),
+            ("max_overlap", self.max_overlap),
+        ] {
+            check(field, share, (0.0..=1.0).contains(&share), "0 to 1")?;
+        }
         count("per_resource", self.per_resource, usize::MAX, "at least 1")?;
         count("token_budget", self.token_budget, usize::MAX, "at least 1")?;
         count("fragment_limit", self.fragment_limit, usize::MAX, "at least 1")?;
         check("deadline_ms", self.deadline_ms, self.deadline_ms > 0, "at least 1")
+    }
+}
+
+impl RankerConfig {
+    /// Returns the pair score that a candidate needs, given those of all candidates that were scored.
+    pub fn relevance_floor(&self, pair_scores: impl IntoIterator<Item = f32>) -> f32 {
+        let best = pair_scores.into_iter().fold(0.0, f32::max);
+        self.min_relevance.max(self.relevance_share * best)
     }
 }
 

@@ -8,7 +8,7 @@ use casebook_index::{UnitKey, UnitRecord, UnitSource, UnitSourceError};
 use crate::fusion::{fuse, merge};
 use crate::hit::Hit;
 use crate::recall::{LaneList, Recall};
-use crate::{RankedScore, RankerConfig, StageScores};
+use crate::{Disposition, RankedScore, RankerConfig, StageScores};
 
 /// A lane returned units that the revision lacks, one unit twice, scores that are no numbers or more than it was asked
 /// for; those hits were dropped.
@@ -24,22 +24,36 @@ type SoundList = Vec<(usize, f32)>;
 struct Pool {
     hits: Vec<Hit>,
     positions: HashMap<UnitKey, usize>,
+    /// How many times its limit each lane was asked for.
+    reach: usize,
+    starved: bool,
 }
 
-/// Returns every candidate: by fused rank, then those that fusion cut, then those that did not fit the lexical list.
+/// What the lanes found, put together.
+pub(crate) struct Gathered {
+    /// Every candidate: by fused rank, then those that fusion cut, then those that did not fit the lexical list, then those
+    /// that were not admitted.
+    pub(crate) hits: Vec<Hit>,
+    /// Whether a lane was cut short while what was not admitted took places in its answer: there may be more to find.
+    pub(crate) starved: bool,
+}
+
+/// Puts the lists together. What `admit` refuses takes no place in any list, so that it cannot keep others out, and has
+/// no rank or score, so that nobody learns from it.
 pub(crate) fn gather(
     recall: &Recall,
     units: &dyn UnitSource,
+    admit: &dyn Fn(&UnitRecord) -> Option<Disposition>,
     config: &RankerConfig,
     degradations: &mut Vec<Degradation>,
-) -> Result<Vec<Hit>, UnitSourceError> {
-    let mut pool = Pool::read(recall, units, config)?;
+) -> Result<Gathered, UnitSourceError> {
+    let mut pool = Pool::read(recall, units, admit, config)?;
     let identity = pool.take(recall.identity.as_ref(), config.lexical_limit, degradations);
     pool.note(&identity, |scores| &mut scores.exact);
     for (position, _) in &identity {
         pool.hits[*position].named = true;
     }
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(recall.words.len());
     for list in &recall.words {
         let sound = pool.take(Some(list), config.lexical_limit, degradations);
         pool.note_words(list.name, &sound);
@@ -49,7 +63,9 @@ pub(crate) fn gather(
     pool.note(&dense, |scores| &mut scores.dense);
     let lexical = lexical_list(&identity, &words, config);
     pool.note(&lexical, |scores| &mut scores.lexical);
-    Ok(pool.fused(&positions(&lexical), &positions(&dense), config))
+    let starved = pool.starved;
+    let hits = pool.fused(&positions(&lexical), &positions(&dense), config);
+    Ok(Gathered { hits, starved })
 }
 
 /// Identity hits in their order, then the merge of the word lanes. One word lane alone keeps its own order.
@@ -69,12 +85,17 @@ fn positions(list: &SoundList) -> Vec<usize> {
 }
 
 impl Pool {
-    fn read(recall: &Recall, units: &dyn UnitSource, config: &RankerConfig) -> Result<Self, UnitSourceError> {
+    fn read(
+        recall: &Recall,
+        units: &dyn UnitSource,
+        admit: &dyn Fn(&UnitRecord) -> Option<Disposition>,
+        config: &RankerConfig,
+    ) -> Result<Self, UnitSourceError> {
         let words = recall.identity.iter().chain(&recall.words);
         let lists = words.map(|list| (list, config.lexical_limit));
         let lists = lists.chain(recall.dense.iter().map(|list| (list, config.dense_limit)));
         let keys: BTreeSet<_> = lists
-            .flat_map(|(list, limit)| list.hits.iter().take(limit))
+            .flat_map(|(list, limit)| list.hits.iter().take(limit * recall.reach))
             .map(|hit| hit.unit_key.clone())
             .collect();
         let mut records = units.units(&keys.into_iter().collect::<Vec<_>>())?;
@@ -83,22 +104,29 @@ impl Pool {
         let keys = records.iter().map(|record| record.unit.unit_key.clone());
         Ok(Self {
             positions: keys.zip(0..).collect(),
-            hits: records.into_iter().map(Hit::new).collect(),
+            hits: records.into_iter().map(|record| Hit::admitted(record, admit)).collect(),
+            reach: recall.reach,
+            starved: false,
         })
     }
 
-    /// Returns a lane's sound hits in its order and tells about the others.
-    fn take(&self, list: Option<&LaneList>, limit: usize, degradations: &mut Vec<Degradation>) -> SoundList {
+    /// Returns a lane's sound hits that were admitted, in its order, and tells about those that are not sound.
+    fn take(&mut self, list: Option<&LaneList>, limit: usize, degradations: &mut Vec<Degradation>) -> SoundList {
         let Some(list) = list else { return Vec::new() };
         let mut seen = BTreeSet::new();
-        let asked_for = list.hits.iter().take(limit).filter(|hit| hit.score.is_finite());
+        let asked = limit * self.reach;
+        let asked_for = list.hits.iter().take(asked).filter(|hit| hit.score.is_finite());
         let known = asked_for.filter_map(|hit| Some((*self.positions.get(&hit.unit_key)?, hit.score)));
-        let sound: SoundList = known.filter(|(position, _)| seen.insert(*position)).collect();
+        let mut sound: SoundList = known.filter(|(position, _)| seen.insert(*position)).collect();
         let broken = list.hits.len() - sound.len();
         if broken > 0 {
             let detail = format!("{}: {broken} of {} hits were dropped", list.name, list.hits.len());
             degradations.push(Degradation::new(LANE_BROKEN_HIT, detail));
         }
+        let before = sound.len();
+        sound.retain(|(position, _)| self.hits[*position].disposition.is_none());
+        self.starved |= sound.len() < before.min(limit) && list.hits.len() >= asked;
+        sound.truncate(limit);
         sound
     }
 
@@ -134,9 +162,11 @@ impl Pool {
             hit.scores.fused = (rank < config.fused_keep).then_some(ranked);
             hits.push(hit);
         }
-        // A unit whose every hit was broken has no rank at all: no lane found it.
-        let unfused = waiting.into_iter().flatten();
-        hits.extend(unfused.filter(|hit| hit.scores != StageScores::default()));
+        // A unit whose every hit was broken, or that no limit had room for, has no rank at all: no lane found it.
+        let (refused, unfused): (Vec<_>, Vec<_>) =
+            waiting.into_iter().flatten().partition(|hit| hit.disposition.is_some());
+        hits.extend(unfused.into_iter().filter(|hit| hit.scores != StageScores::default()));
+        hits.extend(refused.into_iter().take(config.lexical_limit + config.dense_limit));
         hits
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use casebook_corpus::{Degradation, ResourceId, ResourceMeta, Standing, visible};
 
+use casebook_index::UnitRecord;
+
 use crate::hit::Hit;
 use crate::{ActivationRequest, Disposition, SourceState};
 
@@ -26,6 +28,18 @@ impl<'a> Guard<'a> {
             asked: BTreeMap::new(),
             degradations: Vec::new(),
         }
+    }
+
+    /// Returns why a recalled unit may take no place in a list: it is not the caller's to see, or not asked for. A replaced
+    /// one is judged by visibility alone, since its successor may lie in another scope.
+    pub(crate) fn admit(request: &ActivationRequest, record: &UnitRecord) -> Option<Disposition> {
+        let meta = &record.resource;
+        if !visible(meta, &request.audiences) {
+            return Some(Disposition::NotVisible);
+        }
+        let live = record.standing == Standing::Live;
+        let asked_for = request.scopes.is_empty() || request.scopes.contains(&meta.scope);
+        (live && !asked_for).then_some(Disposition::OutOfScope)
     }
 
     /// Decides on a hit that is still open. Only a live resource passes.

@@ -36,6 +36,15 @@ impl Hit {
         }
     }
 
+    /// A hit that `admit` may have refused already.
+    pub(crate) fn admitted(record: UnitRecord, admit: &dyn Fn(&UnitRecord) -> Option<Disposition>) -> Self {
+        let disposition = admit(&record);
+        Self {
+            disposition,
+            ..Self::new(record)
+        }
+    }
+
     /// Takes on what a replaced unit was found by.
     pub(crate) fn succeed(&mut self, replaced: &Self, pair: Option<f32>) {
         self.named |= replaced.named;

@@ -29,23 +29,26 @@ pub(crate) struct Recall {
     pub(crate) identity: Option<LaneList>,
     pub(crate) words: Vec<LaneList>,
     pub(crate) dense: Option<LaneList>,
+    /// How many times its limit each lane was asked for.
+    pub(crate) reach: usize,
     pub(crate) degradations: Vec<Degradation>,
     pub(crate) lexical_micros: u64,
     pub(crate) dense_micros: u64,
 }
 
-/// Asks every lane: the identity and word lanes on this thread, the vector lane on another.
-pub(crate) fn recall(query: &str, lanes: &Lanes<'_>, config: &RankerConfig, clock: &dyn Clock) -> Recall {
+/// Asks every lane for `reach` times its limit: the identity and word lanes on this thread, the vector lane on another.
+pub(crate) fn recall(query: &str, lanes: &Lanes<'_>, config: &RankerConfig, reach: usize, clock: &dyn Clock) -> Recall {
+    let (lexical_limit, dense_limit) = (config.lexical_limit * reach, config.dense_limit * reach);
     let (words, dense) = match dense_parts(lanes) {
         Err(degradation) => {
-            let words = timed(clock, || ask_words(query, lanes, config));
+            let words = timed(clock, || ask_words(query, lanes, lexical_limit));
             (words, ((None, degradation.into_iter().collect()), 0))
         }
         Ok((encoder, lane)) => {
-            let ask_dense = || timed(clock, || ask_dense(query, encoder, lane, config.dense_limit));
+            let ask_dense = || timed(clock, || ask_dense(query, encoder, lane, dense_limit));
             std::thread::scope(|scope| {
                 let spawned = std::thread::Builder::new().spawn_scoped(scope, ask_dense);
-                let words = timed(clock, || ask_words(query, lanes, config));
+                let words = timed(clock, || ask_words(query, lanes, lexical_limit));
                 // No thread to be had, or one that died: the work is done here.
                 let dense = spawned
                     .ok()
@@ -62,6 +65,7 @@ pub(crate) fn recall(query: &str, lanes: &Lanes<'_>, config: &RankerConfig, cloc
         identity,
         words: word_lists,
         dense,
+        reach,
         degradations,
         lexical_micros,
         dense_micros,
@@ -76,10 +80,10 @@ fn timed<T>(clock: &dyn Clock, work: impl FnOnce() -> T) -> (T, u64) {
 
 type Asked<T> = (T, Vec<Degradation>);
 
-fn ask_words(query: &str, lanes: &Lanes<'_>, config: &RankerConfig) -> Asked<(Option<LaneList>, Vec<LaneList>)> {
+fn ask_words(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<(Option<LaneList>, Vec<LaneList>)> {
     let mut degradations = Vec::new();
     let mut ask = |lane: &dyn LexicalLane| {
-        let search = || lane.search(query, config.lexical_limit);
+        let search = || lane.search(query, limit);
         ask_lane(
             lane.name(),
             lane.revision(),

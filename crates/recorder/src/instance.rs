@@ -11,7 +11,7 @@ use casebook_storage::{FileError, FileLock, Waited, create_private_dir};
 use crate::{InstanceId, OpenError};
 
 /// How long to wait for others that take or sweep locks; each is done in a moment.
-const GUARD_LIMIT: Duration = Duration::from_secs(10);
+const GUARD_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long to wait for our own lock: a process that asks whether we live holds it for a moment.
 const OWN_LIMIT: Duration = Duration::from_millis(200);

@@ -1,12 +1,14 @@
 //! The append-only log: envelopes in a hash chain, payloads beside them.
 //!
 //! An append names the version that its stream must have, and is checked, chained and projected in one immediate
-//! transaction. What was acknowledged survives a power loss: the connection commits with `synchronous = FULL`.
+//! transaction. What was acknowledged survives the end of the process; [`Recorder`](crate::Recorder) tells what a loss of
+//! power does.
 
-use casebook_corpus::Timestamp;
-use rusqlite::{Connection, Transaction, params};
+use casebook_corpus::{Clock, Timestamp};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
 
+use crate::projection::Place;
 use crate::stored::Event;
 use crate::{EventSeq, PayloadError, ReadError, RecordError, projection};
 
@@ -72,13 +74,6 @@ pub(crate) struct Pending<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// Where and when an event was recorded.
-pub(crate) struct Place<'a> {
-    pub(crate) seq: EventSeq,
-    pub(crate) stream: &'a str,
-    pub(crate) recorded_at: Timestamp,
-}
-
 /// Appends one event and updates the projections. The caller commits.
 pub(crate) fn append(tx: &Transaction<'_>, pending: &Pending<'_>) -> Result<(), RecordError> {
     let found = stream_version(tx, pending.stream)?;
@@ -110,6 +105,30 @@ pub(crate) fn append(tx: &Transaction<'_>, pending: &Pending<'_>) -> Result<(), 
     };
     projection::apply(tx, &place, pending.event)?;
     Ok(())
+}
+
+/// Appends one event in a transaction of its own.
+pub(crate) fn append_one(
+    db: &mut Connection,
+    stream: &str,
+    expected: u64,
+    clock: &dyn Clock,
+    event: &Event,
+) -> Result<(), RecordError> {
+    let payload = event.encode()?;
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let recorded_at = clock.now();
+    append(
+        &tx,
+        &Pending {
+            stream,
+            expected,
+            recorded_at,
+            event,
+            payload: &payload,
+        },
+    )?;
+    Ok(tx.commit()?)
 }
 
 fn insert(tx: &Transaction<'_>, envelope: &Envelope, hash: &[u8; 32], payload: &[u8]) -> rusqlite::Result<()> {

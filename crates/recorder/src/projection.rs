@@ -2,10 +2,18 @@
 //!
 //! One function applies an event, while it is appended and while the log is replayed: that is why both give the same rows.
 
+use casebook_corpus::Timestamp;
 use rusqlite::{Connection, Transaction, params, params_from_iter, types::Value};
 
-use crate::log::Place;
+use crate::EventSeq;
 use crate::stored::{CorpusFrozen, Event, RunFailed, RunStarted, RunSucceeded, StoredCandidate, StoredRanked};
+
+/// Where and when an event was recorded.
+pub(crate) struct Place<'a> {
+    pub(crate) seq: EventSeq,
+    pub(crate) stream: &'a str,
+    pub(crate) recorded_at: Timestamp,
+}
 
 /// Applies one event.
 pub(crate) fn apply(tx: &Transaction<'_>, place: &Place<'_>, event: &Event) -> rusqlite::Result<()> {

@@ -72,29 +72,25 @@ impl Recorder {
         Ok(Some(record))
     }
 
-    /// Returns the Run that an id, or the beginning of one, means.
+    /// Returns the Run that an id, or the beginning or the end of one, means. Ids that begin with the time differ at
+    /// their end.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn find_run(&self, prefix: &str) -> Result<RunMatch, ReadError> {
+    pub fn find_run(&self, part: &str) -> Result<RunMatch, ReadError> {
         let db = self.db();
-        let mut statement =
-            db.prepare_cached("SELECT run_id FROM retrieval_runs WHERE run_id >= ?1 ORDER BY run_id")?;
-        let mut rows = statement.query([prefix])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let id: String = row.get(0)?;
-            if id == prefix {
-                return Ok(RunMatch::Unique(id.as_str().into()));
-            }
-            if !id.starts_with(prefix) || found.len() == AMBIGUOUS_LIMIT {
-                break;
-            }
-            found.push(RunId::new(id));
-        }
-        Ok(match found.len() {
-            0 => RunMatch::None,
-            1 => RunMatch::Unique(found.remove(0)),
+        let mut statement = db.prepare_cached(
+            "SELECT run_id FROM retrieval_runs
+             WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_id, -length(?1)) = ?1
+             ORDER BY run_id != ?1, run_id LIMIT ?2",
+        )?;
+        let limit = i64::try_from(AMBIGUOUS_LIMIT).unwrap_or(i64::MAX);
+        let found = statement.query_map(params![part, limit], |row| row.get::<_, String>(0))?;
+        let found: Vec<RunId> = found.map(|id| id.map(RunId::new)).collect::<Result<_, _>>()?;
+        Ok(match &found[..] {
+            [] => RunMatch::None,
+            [run] => RunMatch::Unique(run.clone()),
+            [run, ..] if run.as_str() == part => RunMatch::Unique(run.clone()),
             _ => RunMatch::Ambiguous(found),
         })
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use casebook_corpus::{Clock, EffectiveHash, Manifest, ProjectId};
 use casebook_ranker::{Activation, ActivationRequest, RankerConfig};
@@ -15,11 +16,16 @@ use crate::schema::{APPLICATION_ID, MIGRATIONS};
 use crate::stored::{CorpusFrozen, Event, RunFailed, RunStarted, RunSucceeded, StoredConfig, StoredRequest};
 use crate::{InstanceId, OpenError, ReadError, RecordError, RunFailure, RunId, Verification, projection, recovery};
 
+/// How long a writer waits for another. Long enough for many at once, short enough for one that was stopped in the midst
+/// of a write: an answer must not wait for its record.
+const BUSY_LIMIT: Duration = Duration::from_secs(1);
+
 /// Records retrievals and reads them back. Shared by the threads of a process; many processes may have one each.
 ///
-/// Every call that records returns after its events are on the disk, or with an error after which nothing of it is
-/// (but for the two errors that say otherwise). The texts of fragments survive the end of the process, but are not
-/// pressed to the disk: after a loss of power the last of them may be missing, and reading then names them.
+/// A call that records returns when its events survive the end of the process, or with an error after which nothing of
+/// them is there (but for the two errors that say otherwise). Nothing is pressed to the disk: history is best effort, and
+/// an answer does not wait for it. After a loss of power the last Runs and texts may be missing; the log is whole up to
+/// there, and reading names a missing text.
 pub struct Recorder {
     db: Mutex<Connection>,
     pub(crate) blobs: BlobStore,
@@ -70,7 +76,7 @@ impl Recorder {
             request: StoredRequest::from_runtime(request),
             config: StoredConfig::from_runtime(config),
         });
-        append_one(&mut self.db(), &run_stream(run), 0, &*self.clock, &event)
+        log::append_one(&mut self.db(), &run_stream(run), 0, &*self.clock, &event)
     }
 
     /// Records the answer of a Run with its full trace, and the texts it shows. `manifest` is asked for the memory that
@@ -104,7 +110,7 @@ impl Recorder {
     /// When the Run is not running or cannot be recorded.
     pub fn fail_run(&self, run: &RunId, failure: &RunFailure) -> Result<(), RecordError> {
         let event = Event::RunFailed(RunFailed::from_runtime(failure));
-        append_one(&mut self.db(), &run_stream(run), 1, &*self.clock, &event)
+        log::append_one(&mut self.db(), &run_stream(run), 1, &*self.clock, &event)
     }
 
     /// Walks the hash chain of the whole log and names the first event that does not hold.
@@ -203,32 +209,12 @@ impl Recorder {
     }
 }
 
-/// Appends one event in a transaction of its own.
-pub(crate) fn append_one(
-    db: &mut Connection,
-    stream: &str,
-    expected: u64,
-    clock: &dyn Clock,
-    event: &Event,
-) -> Result<(), RecordError> {
-    let payload = event.encode()?;
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let recorded_at = clock.now();
-    log::append(
-        &tx,
-        &Pending {
-            stream,
-            expected,
-            recorded_at,
-            event,
-            payload: &payload,
-        },
-    )?;
-    Ok(tx.commit()?)
-}
-
 fn open_database(path: &Path) -> Result<Connection, casebook_storage::DatabaseError> {
-    let mut db = casebook_storage::open(path, &OpenOptions::new(APPLICATION_ID, Synchronous::Full))?;
+    let options = OpenOptions {
+        busy_timeout: BUSY_LIMIT,
+        ..OpenOptions::new(APPLICATION_ID, Synchronous::Normal)
+    };
+    let mut db = casebook_storage::open(path, &options)?;
     casebook_storage::migrate(&mut db, MIGRATIONS)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)

@@ -9,7 +9,7 @@ use casebook_corpus::Clock;
 use rusqlite::Connection;
 
 use crate::instance::Instances;
-use crate::recorder::append_one;
+use crate::log::append_one;
 use crate::stored::{Event, RunFailed};
 use crate::{InstanceId, OpenError, RETRIEVAL_INTERRUPTED, RecordError, RunFailure};
 

@@ -96,7 +96,15 @@ impl<'a> Trace<'a> {
         let mut order: Vec<_> = self.open().collect();
         // Stable: without a rerank the fused order stands.
         order.sort_by_key(|candidate| candidate.scores.reranker.map_or(0, |ranked| ranked.rank));
-        let mut spent = Spent::default();
+        let pair_scores = self
+            .activation
+            .candidates
+            .iter()
+            .filter_map(|candidate| candidate.pair_score);
+        let mut spent = Spent {
+            relevance_floor: self.config.relevance_floor(pair_scores),
+            ..Spent::default()
+        };
         let mut evidence = Vec::new();
         for candidate in order {
             self.check_disposition(candidate, &spent)?;
@@ -110,9 +118,7 @@ impl<'a> Trace<'a> {
 
     fn check_disposition(&self, candidate: &Candidate, spent: &Spent<'_>) -> Check {
         let disposition = candidate.disposition;
-        let below = candidate
-            .pair_score
-            .is_some_and(|score| score < self.config.min_relevance);
+        let below = candidate.pair_score.is_some_and(|score| score < spent.relevance_floor);
         // Whether a successor's predecessor was asked for by name is not always recorded.
         let named = candidate.scores.exact.is_some() || candidate.redirected_from.is_some();
         let expected = match disposition {
@@ -193,6 +199,8 @@ struct Spent<'a> {
     fragments: usize,
     tokens: usize,
     by_resource: BTreeMap<&'a str, usize>,
+    /// The pair score that a candidate needed.
+    relevance_floor: f32,
 }
 
 impl<'a> Spent<'a> {

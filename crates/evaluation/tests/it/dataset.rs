@@ -85,6 +85,16 @@ fn names_tell_sets_apart() {
 }
 
 #[test]
+fn a_folder_is_named_whatever_its_spelling() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = write_project(dir.path(), "数据", CORPUS, QUERIES, JUDGEMENTS);
+    std::fs::create_dir(folder.join("inner")).unwrap();
+    let sets = DataSet::load_all(&[folder.join("inner/..")]).unwrap();
+    assert_eq!(sets[0].name, "数据");
+    assert_eq!(sets[0].projects[0].name, "数据");
+}
+
+#[test]
 fn what_is_not_there_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let load = |name: &str| DataSet::load_all(&[dir.path().join(name)]).unwrap_err();

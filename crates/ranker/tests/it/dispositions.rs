@@ -66,6 +66,25 @@ fn what_has_too_little_in_common_is_below_relevance() {
 }
 
 #[test]
+fn what_is_faint_beside_the_best_is_below_relevance() {
+    let world = |scores: &[(&str, f32)]| {
+        world("q")
+            .note("a", &["clear"])
+            .note("b", &["faint"])
+            .words("fts5", &["b#0", "a#0"])
+            .scores(scores)
+    };
+    check(
+        world(&[("clear", 0.9), ("faint", 0.3)]),
+        "b#0",
+        Disposition::BelowRelevance,
+    );
+    check(world(&[("clear", 0.6), ("faint", 0.3)]), "b#0", Disposition::Selected);
+    let all = world(&[("clear", 0.9), ("faint", 0.3)]).config(|config| config.relevance_share = 0.0);
+    check(all, "b#0", Disposition::Selected);
+}
+
+#[test]
 fn equal_text_and_shared_spans_are_overlap() {
     let twins = world("q")
         .note("a", &["same"])

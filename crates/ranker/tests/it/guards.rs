@@ -3,7 +3,7 @@
 use casebook_corpus::Standing;
 use casebook_ranker::{Disposition, SourceState, TimeLabel};
 
-use crate::support::{codes, disposition, note, packet, world};
+use crate::support::{candidate, codes, disposition, note, packet, world};
 
 #[test]
 fn what_the_audience_may_not_see_is_never_served() {
@@ -107,5 +107,54 @@ fn each_file_is_looked_at_once_and_none_that_fusion_cut() {
     let world = world.config(|config| (config.fused_keep, config.rerank_depth) = (2, 2));
     let activation = world.run();
     assert_eq!(*world.looked_at.borrow(), ["a.md"]);
-    assert_eq!(disposition(&activation, "b#0"), Disposition::NotReranked);
+    assert_eq!(disposition(&activation, "b#0"), Disposition::NotVisible);
+}
+
+/// A lane that is full of what may not be shown is asked for more.
+#[test]
+fn what_may_not_be_shown_takes_no_place_in_a_list() {
+    let secrets: Vec<String> = (0..20).map(|n| format!("secret {n}")).collect();
+    let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+    let keys: Vec<String> = (0..20)
+        .map(|n| format!("hidden#{n}"))
+        .chain(["open#0".into()])
+        .collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let world = world("q")
+        .add(note("hidden").audience(&["board"]), &secrets)
+        .note("open", &["公开 open"])
+        .words("fts5", &keys)
+        .dense(&keys)
+        .config(|config| {
+            (config.lexical_limit, config.dense_limit) = (4, 4);
+            (config.fused_keep, config.rerank_depth) = (4, 4);
+        });
+    let activation = world.run();
+    assert_eq!(packet(&activation), "open#0");
+    let open = candidate(&activation, "open#0");
+    assert_eq!(
+        (open.scores.fts5.unwrap().rank, open.scores.dense.unwrap().rank),
+        (1, 1)
+    );
+    let hidden = candidate(&activation, "hidden#0");
+    assert_eq!(
+        (hidden.scores.fts5, hidden.scores.rrf),
+        (None, None),
+        "a score would tell"
+    );
+    assert_eq!(activation.candidates.len(), 1 + 4 + 4, "the trace is bounded");
+}
+
+/// The last guard is fed by a redirect, which asks nobody.
+#[test]
+fn a_redirect_does_not_lead_out_of_the_scopes() {
+    let mut world = world("q")
+        .note("a", &["old"])
+        .add(note("b").scope("team"), &["new"])
+        .superseded("a", "b", "b")
+        .words("fts5", &["a#0"]);
+    world.request.scopes = vec!["project".into()];
+    let activation = world.run();
+    assert_eq!(packet(&activation), "");
+    assert_eq!(disposition(&activation, "b#0"), Disposition::OutOfScope);
 }

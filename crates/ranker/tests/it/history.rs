@@ -95,7 +95,11 @@ fn history_passes_the_guards() {
         .add(note("a").audience(&["board"]), &["secret"])
         .note("b", &["open"]);
     let hidden = hidden.superseded("a", "b", "b").words("fts5", &["a#0"]);
-    assert_eq!(packet(&attached(hidden).run()), "b#0");
+    assert_eq!(
+        packet(&attached(hidden).run()),
+        "",
+        "what may not be seen leads nowhere"
+    );
     let gone = chain().words("fts5", &["b#0"]).file("b.md", SourceState::Gone);
     assert_eq!(packet(&attached(gone).run()), "c#0");
 }

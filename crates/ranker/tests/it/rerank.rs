@@ -12,7 +12,7 @@ fn a_better_answer_passes_a_better_place() {
         .note("a", &["weak"])
         .note("b", &["strong"])
         .words("fts5", &["a#0", "b#0"]);
-    let activation = world.scores(&[("weak", 0.2), ("strong", 0.9)]).run();
+    let activation = world.scores(&[("weak", 0.5), ("strong", 0.9)]).run();
     assert_eq!(packet(&activation), "b#0 a#0");
     assert_eq!(candidate(&activation, "b#0").scores.reranker.unwrap().rank, 1);
     assert_eq!(candidate(&activation, "b#0").pair_score, Some(0.9));

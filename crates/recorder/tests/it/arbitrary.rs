@@ -103,6 +103,7 @@ pub(crate) fn config() -> impl Strategy<Value = RankerConfig> {
             rerank_weight: floats[1],
             phrase_bonus: floats[7],
             min_relevance: floats[2],
+            relevance_share: floats[2],
             max_overlap: floats[3],
             per_resource: counts[4],
             token_budget: counts[5],

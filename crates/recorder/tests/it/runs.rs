@@ -81,7 +81,7 @@ fn a_line_of_history_has_its_counts_and_times() {
 }
 
 #[test]
-fn a_run_is_found_by_the_beginning_of_its_id() {
+fn a_run_is_found_by_the_beginning_or_the_end_of_its_id() {
     let history = History::new();
     for run in ["ab", "abc", "abd", "x_1", "x%2", "运行"] {
         history.start(run);
@@ -95,6 +95,8 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
     );
     assert_eq!(find("x_"), RunMatch::Unique("x_1".into()), "no wildcard");
     assert_eq!(find("运"), RunMatch::Unique("运行".into()));
+    assert_eq!(find("行"), RunMatch::Unique("运行".into()));
+    assert_eq!(find("bd"), RunMatch::Unique("abd".into()));
     assert_eq!(find("y"), RunMatch::None);
 }
 
@@ -300,4 +302,20 @@ fn threads_share_a_recorder() {
     let events = 2 * 20 * 2 + 20;
     let expected = casebook_recorder::Verification::Intact { events };
     assert_eq!(history.recorder.verify().unwrap(), expected);
+}
+
+/// The test ends soon or the limit is gone: an answer must not wait for its record.
+#[test]
+fn a_log_that_another_holds_is_an_error() {
+    let history = History::new();
+    history.start("a");
+    let holder = rusqlite::Connection::open(history.dir.path().join("local.db")).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let failure = RunFailure::default();
+    assert!(matches!(
+        history.recorder.fail_run(&"a".into(), &failure),
+        Err(RecordError::Database(_))
+    ));
+    holder.execute_batch("ROLLBACK").unwrap();
+    history.recorder.fail_run(&"a".into(), &failure).unwrap();
 }

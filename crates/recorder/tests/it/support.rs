@@ -74,6 +74,7 @@ fn config() -> RankerConfig {
         rerank_weight: 3.0,
         phrase_bonus: 0.125,
         min_relevance: 0.0625,
+        relevance_share: 0.375,
         max_overlap: 0.5,
         per_resource: 2,
         token_budget: 2400,

@@ -1,0 +1,85 @@
+//! The ways to rank that the lab compares.
+
+use casebook_ranker::{Candidate, RankedScore};
+use serde::Serialize;
+
+/// A way to rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arm {
+    /// The lane of substrings.
+    Fts5,
+    /// The lane of words.
+    Tantivy,
+    /// Identity, then both word lanes merged.
+    Lexical,
+    /// The lane of vectors.
+    Dense,
+    /// Reciprocal rank fusion of the lexical and the dense list.
+    Rrf,
+    /// The whole chain: what was reranked, then the rest as fused.
+    V2,
+}
+
+impl Arm {
+    /// Every arm, in order of the chain.
+    pub const ALL: [Self; 6] = [
+        Self::Fts5,
+        Self::Tantivy,
+        Self::Lexical,
+        Self::Dense,
+        Self::Rrf,
+        Self::V2,
+    ];
+
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fts5 => "fts5",
+            Self::Tantivy => "tantivy",
+            Self::Lexical => "lexical",
+            Self::Dense => "dense",
+            Self::Rrf => "rrf",
+            Self::V2 => "v2",
+        }
+    }
+
+    /// Returns where the arm puts a candidate, smallest first; `None` where it lacks it.
+    pub(crate) fn place(self, candidate: &Candidate) -> Option<[u32; 3]> {
+        let scores = &candidate.scores;
+        let rank = |ranked: Option<RankedScore>| ranked.map(|ranked| ranked.rank);
+        let one = |ranked| rank(ranked).map(|rank| [rank, 0, 0]);
+        match self {
+            Self::Fts5 => one(scores.fts5),
+            Self::Tantivy => one(scores.tantivy),
+            Self::Lexical => one(scores.lexical),
+            Self::Dense => one(scores.dense),
+            Self::Rrf => one(scores.rrf),
+            Self::V2 => {
+                Some([scores.reranker, scores.fused, scores.rrf].map(|ranked| rank(ranked).unwrap_or(u32::MAX)))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Arm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The text names no arm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown arm {found:?}; expected one of fts5, tantivy, lexical, dense, rrf, v2")]
+pub struct ParseArmError {
+    found: String,
+}
+
+impl std::str::FromStr for Arm {
+    type Err = ParseArmError;
+
+    fn from_str(text: &str) -> Result<Self, ParseArmError> {
+        let found = Self::ALL.into_iter().find(|arm| arm.as_str() == text);
+        found.ok_or_else(|| ParseArmError { found: text.to_owned() })
+    }
+}
