@@ -50,25 +50,40 @@ impl History {
         self.recorder.runs(project, &filter).map_err(|error| unreadable(&error))
     }
 
-    /// Returns the one Run whose id is or starts with `prefix`.
+    /// Returns the latest Run of a project.
+    ///
+    /// # Errors
+    /// When there is none, or the history cannot be read.
+    pub fn latest_run(&self, project: &ProjectId) -> Result<RunRecord, ApiError> {
+        let latest = self.runs(Some(project), 1)?.into_iter().next().ok_or_else(|| {
+            ApiError::new(
+                "run_unknown",
+                ErrorKind::Input,
+                "this project has no Runs yet; `casebook activate` makes one",
+            )
+        })?;
+        self.run(latest.id.as_str())
+    }
+
+    /// Returns the one Run whose id is, starts or ends with `part`.
     ///
     /// # Errors
     /// When there is none or more than one, or the history cannot be read.
-    pub fn run(&self, prefix: &str) -> Result<RunRecord, ApiError> {
+    pub fn run(&self, part: &str) -> Result<RunRecord, ApiError> {
         let wrong = |code, message| Err(ApiError::new(code, ErrorKind::Input, message));
-        let run = match self.recorder.find_run(prefix).map_err(|error| unreadable(&error))? {
+        let run = match self.recorder.find_run(part).map_err(|error| unreadable(&error))? {
             RunMatch::Unique(run) => run,
             RunMatch::None => {
                 return wrong(
                     "run_unknown",
-                    format!("no Run starts with {prefix:?}; `casebook runs list` shows them"),
+                    format!("no Run starts or ends with {part:?}; `casebook runs list` shows them"),
                 );
             }
             RunMatch::Ambiguous(runs) => {
                 let runs: Vec<_> = runs.iter().map(ToString::to_string).collect();
                 return wrong(
                     "run_ambiguous",
-                    format!("{prefix:?} is the start of {}; give more of it", runs.join(", ")),
+                    format!("{part:?} is the start or end of {}; give more of it", runs.join(", ")),
                 );
             }
         };
@@ -78,24 +93,18 @@ impl History {
         }
     }
 
-    /// Recomputes a Run's ranking from its recorded stage ranks.
+    /// Recomputes a Run's ranking from its recorded lane ranks and pair scores.
     ///
     /// # Errors
-    /// As [`History::run`], or when the Run has no answer.
-    pub fn replay(&self, prefix: &str) -> Result<(RunId, Replay), ApiError> {
-        let record = self.run(prefix)?;
+    /// When the Run has no answer.
+    pub fn replay(record: &RunRecord) -> Result<Replay, ApiError> {
         let Some(activation) = &record.activation else {
             let message = format!("Run {} has no answer to replay", record.summary.id);
             return Err(ApiError::new("run_unanswered", ErrorKind::Input, message));
         };
-        Ok((
-            record.summary.id.clone(),
-            casebook_evaluation::replay(activation, &record.config),
-        ))
+        Ok(casebook_evaluation::replay(activation, &record.config))
     }
-}
 
-impl History {
     /// Walks the event log's chain. Returns the number of events.
     ///
     /// # Errors

@@ -13,8 +13,8 @@ pub struct Project {
     pub id: ProjectId,
     /// The folder, canonical.
     pub root: PathBuf,
-    /// Where its index lives; see [`Project::index_home`].
-    pub index_dir: PathBuf,
+    /// Where its index may live, best place first; see [`Project::index_homes`].
+    pub index_dirs: Vec<PathBuf>,
     /// Which files are memory.
     pub files: FilesConfig,
     /// How the index is built.
@@ -32,14 +32,14 @@ impl Project {
         ProjectId::new(format!("folder-{}", &digest[..16]))
     }
 
-    /// Returns where a project's index lives: `.casebook` in the folder, or, where the folder cannot be written or
-    /// `central` is wanted, below the data folder under the project's id.
-    pub fn index_home(root: &Path, data_dir: &Path, id: &ProjectId, central: bool) -> PathBuf {
-        let inside = root.join(".casebook");
-        if !central && (inside.is_dir() || casebook_storage::create_private_dir(&inside).is_ok()) {
-            return inside;
-        }
-        data_dir.join("projects").join(file_name(id)).join("index")
+    /// Returns where a project's index may live: `.casebook` in the folder, unless `central` is wanted; then, for a folder
+    /// that cannot be written, below the data folder. The place there is keyed by id and folder, so that a copy of a
+    /// project, which has the same id, has an index of its own.
+    pub fn index_homes(root: &Path, data_dir: &Path, id: &ProjectId, central: bool) -> Vec<PathBuf> {
+        let name = format!("{}-{}", file_name(id), Self::derived_id(root));
+        let below_data = data_dir.join("projects").join(name).join("index");
+        let inside = (!central).then(|| root.join(".casebook"));
+        inside.into_iter().chain([below_data]).collect()
     }
 }
 

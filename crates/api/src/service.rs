@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use casebook_corpus::{Clock, Degradation, FileSources, FileState, ResourceMeta};
-use casebook_index::{BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, Snapshot, TextEncoder};
-use casebook_ranker::{Activation, ActivationRequest, Lanes, PairScorer, SourceState, Tools};
+use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, FileState, ResourceMeta};
+use casebook_index::{
+    BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, Snapshot, TextEncoder,
+};
+use casebook_ranker::{Activation, ActivationRequest, Lanes, PairScorer, RevisionId, SourceState, Tools};
 use casebook_recorder::RunId;
 
 use crate::error::chain;
@@ -15,6 +17,9 @@ use crate::{ApiError, ErrorKind, Project};
 pub(crate) const INDEX_STALE: &str = "index_stale";
 /// Some files are not in the index.
 pub(crate) const FILES_SKIPPED: &str = "files_skipped";
+
+/// There is nothing to find.
+pub(crate) const MEMORY_EMPTY: &str = "memory_empty";
 
 /// How long an answer waits for another process's build when it could answer from the head.
 const BUSY_WAIT_MS: u64 = 250;
@@ -73,7 +78,7 @@ impl Service {
                 format!("the [ranker] settings are wrong: {error}"),
             )
         })?;
-        let index = Index::open_with(&project.index_dir, project.index.clone())?;
+        let index = open_index(&project)?;
         Ok(Self {
             project,
             sources,
@@ -128,14 +133,14 @@ impl Service {
         }
         let run = (self.parts.run_ids)();
         let recording = RunRecording::start(&self.history, run, &self.project.id, request, &self.project.ranker);
-        let snapshot = self
-            .refreshed(refresh, observer)
-            .inspect_err(|error| recording.fail(error, "index", None))?;
-        let (snapshot, staleness) = snapshot;
-        let degradations = problems.into_iter().chain(staleness).collect();
-        let mut activation = self.rank(request, &snapshot, degradations).inspect_err(|error| {
-            let revision = snapshot.revision();
-            recording.fail(error, "rank", Some((revision.id.clone(), revision.effective_hash)));
+        let mut answered = self.answer(request, refresh, &problems, observer);
+        if refresh == Refresh::First && answered.as_ref().is_err_and(Failed::is_broken_index) {
+            // What found it broken left a mark, and the refresh makes it anew.
+            answered = self.answer(request, refresh, &problems, observer);
+        }
+        let (mut activation, snapshot) = answered.map_err(|failed| {
+            recording.fail(&failed.error, failed.stage, failed.known);
+            failed.error
         })?;
         let incomplete = recording.succeed(&activation, &|| snapshot.manifest().ok());
         activation.degradations.extend(incomplete);
@@ -147,6 +152,34 @@ impl Service {
             }
         };
         Ok(Activated { run_id, activation })
+    }
+
+    fn answer(
+        &self,
+        request: &ActivationRequest,
+        refresh: Refresh,
+        problems: &[Degradation],
+        observer: &dyn BuildObserver,
+    ) -> Result<(Activation, Snapshot), Failed> {
+        let without_head = |error| Failed {
+            error,
+            stage: "index",
+            known: None,
+        };
+        let (snapshot, staleness) = self.refreshed(refresh, observer).map_err(without_head)?;
+        let degradations = problems.iter().cloned().chain(staleness).collect();
+        match self.rank(request, &snapshot, degradations) {
+            Ok(activation) => Ok((activation, snapshot)),
+            Err(error) => {
+                let revision = snapshot.revision();
+                let known = Some((revision.id.clone(), revision.effective_hash));
+                Err(Failed {
+                    error,
+                    stage: "rank",
+                    known,
+                })
+            }
+        }
     }
 
     /// Returns a snapshot to answer from, and what is not as fresh as it could be.
@@ -190,6 +223,10 @@ impl Service {
         mut degradations: Vec<Degradation>,
     ) -> Result<Activation, ApiError> {
         degradations.extend_from_slice(snapshot.degradations());
+        if snapshot.revision().resources == 0 {
+            let detail = format!("no Markdown file below {} is memory", self.project.root.display());
+            degradations.push(Degradation::new(MEMORY_EMPTY, detail));
+        }
         let lanes = Lanes {
             revision: snapshot.revision(),
             identity: Some(snapshot.identity()),
@@ -224,6 +261,41 @@ impl Service {
             FileState::Gone => SourceState::Gone,
         }
     }
+}
+
+/// Why there is no answer, and how far it had come.
+struct Failed {
+    error: ApiError,
+    stage: &'static str,
+    known: Option<(RevisionId, EffectiveHash)>,
+}
+
+impl Failed {
+    fn is_broken_index(&self) -> bool {
+        matches!(self.error.code, "units_unreadable" | "index_unreadable")
+    }
+}
+
+/// Opens the index in the first place that can be written. One that a newer version wrote is not passed over.
+fn open_index(project: &Project) -> Result<Index, ApiError> {
+    let mut refused = None;
+    for dir in &project.index_dirs {
+        match Index::open_with(dir, project.index.clone()) {
+            Ok(index) => return Ok(index),
+            Err(error @ OpenError::Newer { .. }) => return Err(error.into()),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    Err(refused.map_or_else(
+        || {
+            ApiError::new(
+                "index_unusable",
+                ErrorKind::Input,
+                "the project names no place for its index",
+            )
+        },
+        ApiError::from,
+    ))
 }
 
 /// Skipped files are named where the index was written; after that a count is enough.

@@ -192,7 +192,7 @@ fn open(root: &Path, work: &Path, recorded: bool) -> Service {
     };
     let id = Project::derived_id(root);
     let project = Project {
-        index_dir: Project::index_home(root, &data_dir, &id, false),
+        index_dirs: Project::index_homes(root, &data_dir, &id, false),
         id,
         root: root.to_owned(),
         files: FilesConfig::default(),

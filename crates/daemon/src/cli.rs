@@ -60,7 +60,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Name of the project, part of its id [default: the folder's name]
+    /// Name of the project, part of its id [default: the folder's name; a folder used before keeps its id and history]
     #[arg(long)]
     pub(crate) name: Option<String>,
 }
@@ -107,7 +107,7 @@ pub(crate) struct ActivateArgs {
     /// Answer from the index as it is, without looking for changed files first
     #[arg(long)]
     pub(crate) no_refresh: bool,
-    /// Read one question per line from a file (`-` for standard input) and print one JSON document per line
+    /// Read one question per line from a file (`-` for standard input) and print one JSON document per line; blank lines are skipped
     #[arg(long, value_name = "FILE", conflicts_with = "query")]
     pub(crate) batch: Option<PathBuf>,
 }
@@ -125,13 +125,13 @@ pub(crate) enum RunsCommand {
     },
     /// Show what an answer was made from: the same document as `activate --explain` gave
     Show {
-        /// The Run's id, or the start of it
-        run: String,
+        /// The Run's id, or the start or end of it [default: the latest of this project]
+        run: Option<String>,
     },
     /// Recompute a Run's ranking from its recorded stage ranks and compare
     Replay {
-        /// The Run's id, or the start of it
-        run: String,
+        /// The Run's id, or the start or end of it [default: the latest of this project]
+        run: Option<String>,
     },
 }
 

@@ -1,6 +1,6 @@
 //! The real clock and the source of Run ids: the only places that read the time and randomness.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use casebook_corpus::{Clock, Timestamp};
 
@@ -38,5 +38,12 @@ impl Clock for SystemClock {
 
 /// Returns a new id that sorts by time.
 pub(crate) fn new_id() -> String {
-    uuid::Uuid::now_v7().to_string()
+    let millis = u64::try_from(SystemClock::new().now().unix_millis()).unwrap_or(0);
+    let since = Duration::from_millis(millis);
+    uuid::Uuid::new_v7(uuid::Timestamp::from_unix(
+        uuid::NoContext,
+        since.as_secs(),
+        since.subsec_nanos(),
+    ))
+    .to_string()
 }

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use casebook_api::wire::ErrorBody;
 use casebook_api::{ApiError, ErrorKind};
 
+use crate::render::safe;
+
 /// What ended a command.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) ApiError);
@@ -38,7 +40,8 @@ impl Failure {
                 .iter()
                 .map(|detail| format!("\n  because: {detail}"))
                 .collect();
-            writeln!(std::io::stderr(), "error[{}]: {}{details}", body.code, body.message)
+            let text = format!("error[{}]: {}{details}", body.code, body.message);
+            writeln!(std::io::stderr(), "{}", safe(&text))
         };
         self.exit_code()
     }

@@ -1,4 +1,4 @@
-//! Standard output. A closed pipe (`| head`) ends a command quietly.
+//! Standard output. A closed pipe (`| head`) ends a command quietly: who writes more learns that nobody reads it.
 
 use std::io::{ErrorKind, Write};
 
@@ -6,16 +6,31 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
+/// Whether someone took what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// It was written.
+    Done,
+    /// The reader is gone.
+    NobodyReads,
+}
+
 /// Writes text and a line end.
 pub(crate) fn line(text: impl AsRef<str>) -> Result<(), Failure> {
+    deliver(text).map(drop)
+}
+
+/// Writes text and a line end, and tells whether someone took it.
+pub(crate) fn deliver(text: impl AsRef<str>) -> Result<Delivery, Failure> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{}", text.as_ref()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::internal(
+        Ok(()) => Ok(Delivery::Done),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Delivery::NobodyReads),
+        Err(error) => Err(Failure::internal(
             "output_failed",
             "cannot write to standard output",
             &error,
         )),
-        _ => Ok(()),
     }
 }
 
@@ -24,12 +39,8 @@ pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
     line(to_json(document, true)?)
 }
 
-/// Writes a document as one line of JSON.
-pub(crate) fn json_line(document: &impl Serialize) -> Result<(), Failure> {
-    line(to_json(document, false)?)
-}
-
-fn to_json(document: &impl Serialize, indented: bool) -> Result<String, Failure> {
+/// Returns a document as JSON.
+pub(crate) fn to_json(document: &impl Serialize, indented: bool) -> Result<String, Failure> {
     let text = if indented {
         serde_json::to_string_pretty(document)
     } else {

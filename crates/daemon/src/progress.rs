@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use casebook_index::{BuildObserver, BuildStage, Cancel};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::output::note;
 
@@ -78,7 +78,7 @@ impl State {
                 bar.finish_and_clear();
             }
             self.stage = Some(stage);
-            self.bar = Some(new_bar(stage, total));
+            self.bar = Some(new_bar(stage, done, total));
         }
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
@@ -96,16 +96,28 @@ impl State {
     }
 }
 
-fn new_bar(stage: BuildStage, total: Option<usize>) -> ProgressBar {
+/// A bar may begin in the midst of a stage; the rate counts from there.
+fn new_bar(stage: BuildStage, done: usize, total: Option<usize>) -> ProgressBar {
     let bar = total.map_or_else(ProgressBar::no_length, |total| ProgressBar::new(total as u64));
-    let template = if total.is_some() {
-        "{msg} {bar:30} {pos}/{len}  {per_sec}, {eta} left"
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    bar.set_style(bar_style(total.is_some()));
+    bar.set_position(done as u64);
+    bar.reset_eta();
+    bar.with_message(words(stage))
+}
+
+/// Returns how every bar looks: with rate and remaining time where the total is known.
+pub(crate) fn bar_style(has_total: bool) -> ProgressStyle {
+    let template = if has_total {
+        "{msg} {bar:30} {pos}/{len}  {rate}, {eta} left"
     } else {
         "{spinner} {msg} {pos}"
     };
-    bar.set_draw_target(ProgressDrawTarget::stderr());
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.with_message(words(stage))
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        // A bar that cannot be drawn is no reason to stop.
+        let _ = write!(out, "{:.0}/s", state.per_sec());
+    })
 }
 
 fn words(stage: BuildStage) -> &'static str {

@@ -1,23 +1,30 @@
 //! What a person reads. Memory is data: control characters of a memory never reach the terminal as such.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use casebook_api::wire::{
-    ActivateResponse, Candidate, Degradation, Fragment, IndexResponse, RunListResponse, RunResponse, Scored,
+    ActivateResponse, Candidate, Degradation, Fragment, IndexResponse, RunListResponse, RunResponse,
 };
 use casebook_archive::CatalogEntry;
 use casebook_corpus::Timestamp;
 use casebook_evaluation::LabReport;
 use comfy_table::{ContentArrangement, Table, presets};
 
-/// Returns the text with control characters made visible.
-fn safe(text: &str) -> String {
+/// Returns the text with control characters made visible, those too that turn the direction of writing.
+pub(crate) fn safe(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => c,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => char::REPLACEMENT_CHARACTER,
         c if c.is_control() => char::REPLACEMENT_CHARACTER,
         c => c,
     };
     text.replace("\r\n", "\n").chars().map(shown).collect()
+}
+
+/// Returns a number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Appends a formatted line. Writing to a `String` cannot fail.
@@ -38,10 +45,9 @@ fn table<const N: usize>(header: [&str; N]) -> Table {
 
 fn degradations(text: &mut String, found: &[Degradation]) {
     for degradation in found {
-        let path = degradation
-            .path
-            .as_ref()
-            .map_or_else(String::new, |path| format!("{}: ", safe(path)));
+        let path = degradation.path.as_ref().map_or_else(String::new, |path| {
+            format!("{}: ", safe(path).replace('\n', "\u{fffd}"))
+        });
         push!(text, "! {} {path}{}", degradation.code, safe(&degradation.detail));
     }
 }
@@ -77,26 +83,46 @@ pub(crate) fn activation(response: &ActivateResponse) -> String {
         fragment(&mut text, position + 1, found);
     }
     if response.fragments.is_empty() {
-        push!(text, "Nothing in this memory answers that.\n");
+        push!(text, "{}\n", why_nothing(&response.dispositions));
     }
     for key in &response.removed {
         push!(text, "- remove {}", safe(key));
     }
     if let Some(found) = &response.candidates {
-        push!(text, "{}\n", candidates(found));
+        candidates(&mut text, found);
     }
     degradations(&mut text, &response.degradations);
     let run = response.run_id.as_deref().unwrap_or("not recorded");
     let budget = response.budget;
     push!(
         text,
-        "{} fragments, {} of {} tokens; revision {}; run {run}",
-        budget.fragments_used,
+        "{}, {} of {} tokens; revision {}; run {run}",
+        counted(budget.fragments_used, "fragment"),
         budget.tokens_used,
         budget.token_budget,
         response.revision
     );
     text.trim_end().to_owned()
+}
+
+/// Says why an answer is empty: what was left out is not what was not there.
+fn why_nothing(dispositions: &BTreeMap<String, usize>) -> String {
+    let reasons = [
+        ("token_cap", "found, but too long for the token budget (--max-tokens)"),
+        ("out_of_scope", "found, but outside the scopes asked for"),
+        ("source_deleted", "found, but their files are gone"),
+        (
+            "below_relevance",
+            "looked at, but too faint to be an answer (--explain shows them)",
+        ),
+    ];
+    let told = reasons
+        .iter()
+        .find_map(|(disposition, words)| Some((dispositions.get(*disposition)?, words)));
+    match told {
+        Some((count, words)) => format!("No fragments: {count} {words}."),
+        None => "Nothing in this memory has a word of that.".into(),
+    }
 }
 
 fn fragment(text: &mut String, position: usize, fragment: &Fragment) {
@@ -116,52 +142,73 @@ fn fragment(text: &mut String, position: usize, fragment: &Fragment) {
         notes.join(", ")
     );
     match &fragment.text {
-        Some(body) => safe(body).lines().for_each(|line| push!(text, "   {line}")),
+        Some(body) => safe(body)
+            .lines()
+            .for_each(|line| push!(text, "{}", format!("   {line}").trim_end())),
         None => push!(text, "   (already in context)"),
     }
     push!(text, "");
 }
 
-fn candidates(found: &[Candidate]) -> String {
-    let mut table = table([
-        "unit",
-        "exact",
-        "fts5",
-        "tantivy",
-        "lexical",
-        "dense",
-        "rrf",
-        "fused",
-        "reranker",
-        "final",
-        "disposition",
-    ]);
+/// Renders the funnel: two lines for each candidate, what became of it first, so that any width will do.
+fn candidates(text: &mut String, found: &[Candidate]) {
+    let successors: BTreeMap<&str, &str> = found
+        .iter()
+        .filter_map(|candidate| Some((candidate.redirected_from.as_ref()?.resource_id.as_str(), candidate)))
+        .map(|(from, candidate)| (from, candidate.resource_id.as_str()))
+        .collect();
+    push!(text, "{} candidates:", found.len());
     for candidate in found {
-        let disposition = match &candidate.redirected_from {
-            Some(from) => format!("{} ({} {})", candidate.disposition, from.reason, from.resource_id),
-            None => candidate.disposition.clone(),
+        let place = candidate
+            .final_
+            .map_or_else(String::new, |score| format!(" {}", score.rank));
+        let way = match (
+            &candidate.redirected_from,
+            successors.get(candidate.resource_id.as_str()),
+        ) {
+            (Some(from), _) => format!("  in place of {}", from.resource_id),
+            (None, Some(to)) => format!("  led to {to}"),
+            _ => String::new(),
         };
-        table.add_row([
-            safe(&candidate.unit_key),
-            scored(candidate.exact),
-            scored(candidate.fts5),
-            scored(candidate.tantivy),
-            scored(candidate.lexical),
-            scored(candidate.dense),
-            scored(candidate.rrf),
-            scored(candidate.fused),
-            scored(candidate.reranker),
-            candidate
-                .final_
-                .map_or_else(String::new, |score| score.rank.to_string()),
-            safe(&disposition),
-        ]);
+        let became = format!("{}{place}", candidate.disposition);
+        push!(text, "  {became:16} {}{}", safe(&candidate.unit_key), safe(&way));
+        push!(text, "  {:16} {}", "", stages(candidate));
     }
-    table.trim_fmt()
+    push!(text, "");
 }
 
-fn scored(score: Option<Scored>) -> String {
-    score.map_or_else(String::new, |score| format!("{} ({:.3})", score.rank, score.score))
+/// Returns a candidate's rank and score in each stage that had it.
+fn stages(candidate: &Candidate) -> String {
+    let named = [
+        ("exact", candidate.exact),
+        ("fts5", candidate.fts5),
+        ("tantivy", candidate.tantivy),
+        ("lexical", candidate.lexical),
+        ("dense", candidate.dense),
+        ("sparse", candidate.sparse),
+        ("rrf", candidate.rrf),
+        ("fused", candidate.fused),
+        ("reranker", candidate.reranker),
+    ];
+    let others = candidate
+        .other
+        .iter()
+        .map(|(name, score)| (name.as_str(), Some(*score)));
+    let ranked = named
+        .into_iter()
+        .chain(others)
+        .filter_map(|(name, score)| Some((name, score?)));
+    let mut parts: Vec<String> = ranked
+        .map(|(name, score)| format!("{name} {}/{:.3}", score.rank, score.score))
+        .collect();
+    parts.extend(candidate.pair_score.map(|score| format!("relevance {score:.3}")));
+    parts.join("  ")
+}
+
+/// Returns the end of an id, in which Runs of one day differ; `runs show` takes it.
+fn short(id: &str) -> &str {
+    let start = id.char_indices().rev().nth(11).map_or(0, |(start, _)| start);
+    &id[start..]
 }
 
 /// Renders a list of Runs.
@@ -176,8 +223,8 @@ pub(crate) fn runs(response: &RunListResponse) -> String {
             None => run.status.clone(),
         };
         table.add_row([
-            run.run_id.clone(),
-            run.started_at.clone(),
+            short(&run.run_id).to_owned(),
+            run.started_at.split('.').next().unwrap_or_default().to_owned(),
             status,
             run.fragments.to_string(),
             safe(&run.query).replace('\n', " "),
@@ -283,5 +330,6 @@ mod tests {
     #[test]
     fn control_characters_of_a_memory_do_not_reach_the_terminal() {
         assert_eq!(safe("a\u{1b}[31mred\r\n\tb\u{9b}"), "a\u{fffd}[31mred\n\tb\u{fffd}");
+        assert_eq!(safe("left\u{202e}thgir"), "left\u{fffd}thgir");
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn project(root: PathBuf, data_dir: &Path, layers: &Layers) -> Result
         Some("central") => true,
         Some(other) => return Err(layers.wrong("index.location", "\"project\" or \"central\"", other)),
     };
-    let index_dir = Project::index_home(&root, data_dir, &id, central);
+    let index_dirs = Project::index_homes(&root, data_dir, &id, central);
     Ok(Project {
         files: files(layers)?,
         index: index(layers)?,
@@ -62,7 +62,7 @@ pub(crate) fn project(root: PathBuf, data_dir: &Path, layers: &Layers) -> Result
         audiences: layers.texts("audiences")?.unwrap_or_default(),
         id,
         root,
-        index_dir,
+        index_dirs,
     })
 }
 
@@ -150,13 +150,14 @@ pub(crate) fn ranker(layers: &Layers) -> Result<RankerConfig, Failure> {
             *field = usize::try_from(value).map_err(|_| layers.wrong(key, "a smaller number", &value.to_string()))?;
         }
     }
-    let numbers: [(&str, &mut f32); 7] = [
+    let numbers: [(&str, &mut f32); 8] = [
         ("ranker.fts5_weight", &mut config.lexical_weights.fts5),
         ("ranker.tantivy_weight", &mut config.lexical_weights.tantivy),
         ("ranker.phrase_bonus", &mut config.phrase_bonus),
         ("ranker.rrf_k", &mut config.rrf_k),
         ("ranker.rerank_weight", &mut config.rerank_weight),
         ("ranker.min_relevance", &mut config.min_relevance),
+        ("ranker.relevance_share", &mut config.relevance_share),
         ("ranker.max_overlap", &mut config.max_overlap),
     ];
     for (key, field) in numbers {
@@ -197,6 +198,7 @@ pub(crate) fn default_of(name: &str, project: &Project) -> toml::Value {
         "ranker.fused_keep" => count(ranker.fused_keep),
         "ranker.rerank_depth" => count(ranker.rerank_depth),
         "ranker.rerank_weight" => number(ranker.rerank_weight),
+        "ranker.relevance_share" => number(ranker.relevance_share),
         "ranker.min_relevance" => number(ranker.min_relevance),
         "ranker.max_overlap" => number(ranker.max_overlap),
         "ranker.per_resource" => count(ranker.per_resource),

@@ -34,6 +34,9 @@ pub struct ActivateResponse {
     pub degradations: Vec<Degradation>,
     /// What the budgets allowed and what was used.
     pub budget: Budget,
+    /// How many candidates ended how, by disposition: what a cap left out is not "nothing found". What the audience may
+    /// not see is not counted.
+    pub dispositions: BTreeMap<String, usize>,
     /// Every candidate with its ranks and scores; only where an explanation was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates: Option<Vec<Candidate>>,
@@ -226,10 +229,20 @@ impl ActivateResponse {
             state: (&activation.state).into(),
             degradations: activation.degradations.iter().map(Into::into).collect(),
             budget: activation.budget.into(),
+            dispositions: count_dispositions(&activation.candidates),
             candidates: explain.then(|| activation.candidates.iter().map(Into::into).collect()),
             stages: explain.then(|| activation.latencies.iter().map(Into::into).collect()),
         }
     }
+}
+
+fn count_dispositions(candidates: &[ranker::Candidate]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let told = |candidate: &&ranker::Candidate| candidate.disposition != ranker::Disposition::NotVisible;
+    for candidate in candidates.iter().filter(told) {
+        *counts.entry(candidate.disposition.to_string()).or_default() += 1;
+    }
+    counts
 }
 
 impl From<&ranker::ActivationState> for ActivationState {
@@ -330,8 +343,41 @@ impl From<ranker::RankedScore> for Scored {
     }
 }
 
+/// Stands for what a caller may not see.
+const HIDDEN: &str = "(hidden)";
+
+impl Candidate {
+    /// That there was one, and nothing of what it is: its headings, its hash and its scores would tell.
+    fn hidden() -> Self {
+        Self {
+            unit_key: HIDDEN.into(),
+            resource_id: HIDDEN.into(),
+            content_hash: HIDDEN.into(),
+            token_count: 0,
+            exact: None,
+            lexical: None,
+            fts5: None,
+            tantivy: None,
+            dense: None,
+            sparse: None,
+            other: BTreeMap::new(),
+            rrf: None,
+            fused: None,
+            reranker: None,
+            pair_score: None,
+            final_: None,
+            disposition: ranker::Disposition::NotVisible.to_string(),
+            redirected_from: None,
+            action: None,
+        }
+    }
+}
+
 impl From<&ranker::Candidate> for Candidate {
     fn from(candidate: &ranker::Candidate) -> Self {
+        if candidate.disposition == ranker::Disposition::NotVisible {
+            return Self::hidden();
+        }
         let scores = &candidate.scores;
         let scored = |value: Option<ranker::RankedScore>| value.map(Into::into);
         Self {

@@ -29,12 +29,14 @@ fn show(common: &Common) -> Result<(), Failure> {
             }
         })
         .collect();
+    let in_use = project.index_dirs.iter().find(|dir| dir.is_dir());
+    let index_dir = in_use.or(project.index_dirs.first()).cloned().unwrap_or_default();
     let places = [
         ("root", project.root.clone()),
         ("project_file", setup.root.join(PROJECT_FILE)),
         ("user_file", setup.user_file.clone()),
         ("data_dir", setup.data_dir.clone()),
-        ("index_dir", project.index_dir.clone()),
+        ("index_dir", index_dir),
     ];
     if common.json {
         let settings = rows.iter().map(render::SettingRow::json).collect::<Vec<_>>();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use casebook_api::{ApiError, ErrorKind};
+use casebook_api::{ApiError, ErrorKind, Project};
 
 use crate::cli::{Common, InitArgs};
 use crate::clock::new_id;
@@ -22,7 +22,11 @@ pub(crate) fn run(common: &Common, args: &InitArgs) -> Result<(), Failure> {
         .name
         .clone()
         .or_else(|| Some(root.file_name()?.to_str()?.to_owned()));
-    let id = project_id(name.as_deref().unwrap_or("project"), &new_id());
+    // A folder that was used before keeps its id, and with it its history.
+    let id = match &args.name {
+        None if root.join(".casebook").is_dir() => Project::derived_id(&root).to_string(),
+        _ => project_id(name.as_deref().unwrap_or("project"), &new_id()),
+    };
     casebook_storage::write_atomic(&file, project_file(&id).as_bytes())
         .map_err(|error| Failure::internal("project_unwritable", format!("cannot write {}", file.display()), &error))?;
     if common.json {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::{Common, LabCommand};
 use crate::failure::Failure;
+use crate::progress::bar_style;
 use crate::wire::Setup;
 use crate::{output, render, settings, wire};
 
@@ -43,10 +44,7 @@ fn measure(data: &[PathBuf], arms: &[String], out: &Path, config: &RankerConfig)
     })?;
     let parts = wire::parts();
     let bar = indicatif::ProgressBar::new(0);
-    bar.set_style(
-        indicatif::ProgressStyle::with_template("{msg} {bar:30} {pos}/{len}  {per_sec}, {eta} left")
-            .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()),
-    );
+    bar.set_style(bar_style(true));
     let named = Mutex::new(String::new());
     let report = run_lab(&LabRequest {
         sets: &sets,

@@ -116,9 +116,14 @@ pub(crate) const KEYS: &[Key] = &[
         "added where a text holds the question's words in their order",
     ),
     key(
+        "ranker.relevance_share",
+        Kind::Number,
+        "share of the best relevance below which a candidate is left out",
+    ),
+    key(
         "ranker.min_relevance",
         Kind::Number,
-        "reranker score below which a candidate is left out",
+        "relevance (pair score) below which a candidate is left out",
     ),
     key(
         "ranker.max_overlap",

@@ -123,9 +123,6 @@ fn a_state_that_is_not_ours_is_named_and_costs_no_answer() {
     let sandbox = Sandbox::with(&[DEPLOY]);
     let state = sandbox.outside("state.json");
     for text in [
-        "",
-        "{",
-        "[1]",
         r#"{"version":9,"held":[]}"#,
         r#"{"version":1,"held":[{"unit_key":"x","content_hash":"y"}]}"#,
     ] {
@@ -137,6 +134,22 @@ fn a_state_that_is_not_ours_is_named_and_costs_no_answer() {
             "{text}: {answer:#}"
         );
     }
+    for text in ["{", "[1]", "# My notes", r#"{"version":2,"held":[],"more":1}"#] {
+        std::fs::write(&state, text).unwrap();
+        let refused = sandbox
+            .run(&["activate", "releases", "--state", state.to_str().unwrap(), "--json"])
+            .expect(3);
+        assert_eq!(
+            refused.json().pointer("/error/code").unwrap(),
+            "state_invalid",
+            "{text}"
+        );
+        assert_eq!(std::fs::read_to_string(&state).unwrap(), text, "not ours to write over");
+    }
+    let nowhere = sandbox.outside("missing/state.json");
+    sandbox
+        .run(&["activate", "releases", "--state", nowhere.to_str().unwrap()])
+        .expect(3);
     let forged =
         r#"{"version":1,"held":[{"unit_key":"gone.md#","content_hash":"#.to_owned() + &format!("\"{:064}\"", 7) + "}]}";
     std::fs::write(&state, forged).unwrap();
@@ -204,19 +217,91 @@ fn a_replaced_memory_leads_to_its_successor() {
     assert!(dispositions.contains(&"superseded".to_owned()), "{answer:#}");
 }
 
+/// Not in a fragment, and not by way of what explains the answer either.
+#[test]
+fn what_an_audience_may_not_see_never_comes_out() {
+    let private = "---\nid: merger\naudience: [board]\n---\n# Acquire ACME\n\nThe numbat price is 40 million.\n";
+    let replaced = "---\nid: older-merger\naudience: [board]\n---\n# Sell ACME\n\nThe numbat price was 30.\n";
+    let public = "---\nid: zoo\nsupersedes: [older-merger]\n---\n# Zoo\n\nA numbat eats termites.\n";
+    let sandbox = Sandbox::with(&[("private.md", private), ("older.md", replaced), ("zoo.md", public)]);
+    let explained = sandbox
+        .run(&["activate", "numbat price", "--explain", "--json"])
+        .expect(0);
+    let shown = sandbox.run(&["runs", "show", "--json"]).expect(0);
+    let human = sandbox.run(&["activate", "numbat price", "--explain"]).expect(0);
+    for output in [&explained.stdout, &shown.stdout, &human.stdout] {
+        for secret in ["ACME", "merger", "40 million", "private.md", "older.md"] {
+            assert!(!output.contains(secret), "{secret}: {output}");
+        }
+    }
+    assert!(texts(&explained.json()["candidates"], "/disposition").contains(&"not_visible".to_owned()));
+    let board = sandbox.json(&["activate", "numbat price", "--audience", "board"]);
+    assert_eq!(
+        board.pointer("/fragments/0/resource_id").unwrap(),
+        "merger",
+        "{board:#}"
+    );
+}
+
+#[test]
+fn what_may_not_be_shown_takes_no_place() {
+    let sandbox = Sandbox::with(&[("team.md", "---\nscope: team\n---\nThe numbat price is 7.\n")]);
+    for n in 0..90 {
+        let text = format!("---\naudience: [board]\n---\nNumbat price secret {n}, numbat price secret.\n");
+        sandbox.project.write(&format!("board-{n}.md"), &text);
+        let text = format!("---\nscope: user\n---\nNumbat price of user {n}, numbat price secret.\n");
+        sandbox.project.write(&format!("user-{n}.md"), &text);
+    }
+    let answer = sandbox.json(&["activate", "numbat price secret", "--scope", "team"]);
+    assert_eq!(texts(&answer["fragments"], "/path"), ["team.md"], "{answer:#}");
+}
+
+#[test]
+fn a_state_is_kept_only_when_the_answer_is_out() {
+    let sandbox = Sandbox::with(&[DEPLOY]);
+    let state = sandbox.outside("state.json");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = sandbox.command(&["activate", "releases", "--state", state.to_str().unwrap()]);
+    let status = command
+        .stdout(full)
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(70));
+    assert!(!state.exists(), "nobody got the text that the state would claim");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_a_regular_file_is_written_over() {
+    let sandbox = Sandbox::with(&[DEPLOY]);
+    sandbox.run(&["activate", "releases", "--state", "/dev/null"]).expect(3);
+    let (link, target) = (sandbox.outside("link.json"), sandbox.outside("target.json"));
+    std::fs::write(&target, "").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    sandbox.json(&["activate", "releases", "--state", link.to_str().unwrap()]);
+    assert!(link.is_symlink() && std::fs::metadata(&target).unwrap().len() > 0);
+}
+
 #[test]
 fn a_batch_answers_line_by_line() {
     let sandbox = Sandbox::with(&[DEPLOY, CACHE]);
     let file = sandbox.outside("questions.txt");
-    std::fs::write(&file, "when do releases leave?\n\n用户会话\n").unwrap();
-    let finished = sandbox.run(&["activate", "--batch", file.to_str().unwrap()]).expect(0);
+    std::fs::write(
+        &file,
+        b"\xef\xbb\xbfwhen do releases leave?\r\n\n\xff\n\xe7\x94\xa8\xe6\x88\xb7",
+    )
+    .unwrap();
+    let finished = sandbox.run(&["activate", "--batch", file.to_str().unwrap()]).expect(3);
     let answers: Vec<Value> = finished
         .stdout
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(answers.len(), 2);
-    assert_eq!(answers[1].pointer("/fragments/0/path").unwrap(), "cache.md");
+    assert_eq!(answers.len(), 3);
+    assert_eq!(answers[0]["query"], "when do releases leave?");
+    assert_eq!(answers[1].pointer("/error/code").unwrap(), "query_not_utf8");
+    assert_eq!(answers[2].pointer("/fragments/0/path").unwrap(), "cache.md");
 }
 
 #[test]

@@ -55,6 +55,29 @@ fn one_bad_file_never_stops_the_others() {
     );
 }
 
+/// Bytes of the database's pages that no header check sees.
+#[test]
+fn a_broken_index_heals_within_the_question() {
+    let sandbox = Sandbox::new();
+    for n in 0..40 {
+        sandbox.project.write(
+            &format!("{n}.md"),
+            &format!("# Lamp {n}\n\nThe lamp 灯 of tower {n} burns oil.\n"),
+        );
+    }
+    sandbox.json(&["index"]);
+    let path = sandbox.root().join(".casebook/index.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4096..].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+    let answer = sandbox.json(&["activate", "lamp of tower 7"]);
+    assert_eq!(answer.pointer("/fragments/0/path").unwrap(), "7.md", "{answer:#}");
+    assert!(
+        texts(&answer["degradations"], "/code").contains(&"index_rebuilt".to_owned()),
+        "{answer:#}"
+    );
+}
+
 #[test]
 fn a_memory_cannot_write_to_the_terminal() {
     let sandbox = Sandbox::with(&[("a.md", "Alpha \u{1b}]0;owned\u{7} beta.\n")]);

@@ -18,6 +18,14 @@ fn init_makes_a_project_once() {
 }
 
 #[test]
+fn init_keeps_the_history_of_a_folder_that_was_used() {
+    let sandbox = Sandbox::with(&[("a.md", "Alpha.\n")]);
+    sandbox.json(&["activate", "alpha"]);
+    sandbox.json(&["init"]);
+    assert_eq!(sandbox.json(&["runs", "list"])["runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn config_show_says_where_each_value_comes_from() {
     let sandbox = Sandbox::with(&[("casebook.toml", "[ranker]\ntoken_budget = 900\n")]);
     let mut command = sandbox.command(&["config", "show", "--json"]);
