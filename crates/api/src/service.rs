@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, FileState, ResourceMeta};
+use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, FileState, ResourceMeta, visible};
 use casebook_index::{
     BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, Snapshot, TextEncoder,
 };
@@ -236,7 +236,7 @@ impl Service {
             units: snapshot,
             degradations,
         };
-        let freshness = |meta: &ResourceMeta| self.state_of(snapshot, meta);
+        let freshness = |meta: &ResourceMeta| self.state_of(snapshot, meta, &request.audiences);
         let tools = Tools {
             scorer: Some(&*self.parts.scorer),
             clock: &*self.parts.clock,
@@ -250,14 +250,17 @@ impl Service {
         )?)
     }
 
-    /// Looks at a candidate's file: one stat call.
-    fn state_of(&self, snapshot: &Snapshot, meta: &ResourceMeta) -> SourceState {
+    /// Looks at a candidate's file: one stat call, and where it has changed, who may see it now.
+    fn state_of(&self, snapshot: &Snapshot, meta: &ResourceMeta, audiences: &[String]) -> SourceState {
         let Ok(Some(place)) = snapshot.place(&meta.id) else {
             return SourceState::Gone;
         };
         match self.sources.state_of(&place.location, place.stamp) {
             FileState::Present => SourceState::Present,
-            FileState::Changed => SourceState::Changed,
+            FileState::Changed => match self.sources.meta_now(&place.location) {
+                Some(now) if visible(&now, audiences) => SourceState::Changed,
+                _ => SourceState::Gone,
+            },
             FileState::Gone => SourceState::Gone,
         }
     }

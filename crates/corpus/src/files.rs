@@ -8,12 +8,16 @@ mod stamp;
 mod walk;
 
 use std::fs;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::{Clock, Found, KnownItems, KnownState, Layer, MemorySource, Scan, ScanItem, Scope, SourceError, Stamp};
+use crate::{
+    Clock, Found, KnownItems, KnownState, Layer, MemorySource, Resource, ResourceMeta, Scan, ScanItem, Scope,
+    SourceError, Stamp,
+};
 use read::Reading;
 use walk::Entry;
 
@@ -175,6 +179,29 @@ impl FileSources {
             }
             _ => FileState::Gone,
         }
+    }
+
+    /// Returns what the file at a [`location`](ScanItem::location) says of itself now; `None` where it is gone, leads out of
+    /// the root, is too large or cannot be understood. For a file that has changed since it was scanned: it may say now
+    /// that fewer may see it.
+    pub fn meta_now(&self, location: &str) -> Option<ResourceMeta> {
+        let path = self.root.join(location);
+        let source = self.source_of(&path)?;
+        if self.state_of(location, None) == FileState::Gone || !fs::canonicalize(&path).ok()?.starts_with(&self.root) {
+            return None;
+        }
+        let mut text = String::new();
+        let limit = self.max_file_bytes;
+        let read = fs::File::open(&path)
+            .ok()?
+            .take(limit + 1)
+            .read_to_string(&mut text)
+            .ok()?;
+        if read as u64 > limit {
+            return None;
+        }
+        let resource = Resource::from_markdown(location, &text, &self.sources[source].decl).ok()?;
+        Some(resource.meta)
     }
 
     /// Returns the most specific source that the path lies in; of two with one folder, the upper.

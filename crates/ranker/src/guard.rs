@@ -83,7 +83,7 @@ impl<'a> Guard<'a> {
         let detail = match state {
             SourceState::Present => return state,
             SourceState::Changed => "the file has changed since it was indexed",
-            SourceState::Gone => "the file is gone since it was indexed",
+            SourceState::Gone => "the file is gone since it was indexed, or may not be shown any more",
         };
         self.degradations
             .push(Degradation::at(INDEX_STALE, detail, meta.path.as_str()));

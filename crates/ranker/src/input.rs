@@ -57,6 +57,6 @@ pub enum SourceState {
     Present,
     /// Changed since.
     Changed,
-    /// Deleted since.
+    /// Deleted since, or changed so that the caller may not see it any more.
     Gone,
 }

@@ -111,6 +111,32 @@ fn one_look_tells_how_a_file_stands() {
     check("docs/a.md", FileState::Gone);
 }
 
+#[test]
+fn a_file_tells_what_it_says_now() {
+    let project = TempProject::with(&[
+        ("a.md", "text"),
+        ("broken.md", "---\ntitle: [\n---\n"),
+        ("long.md", "0123456789"),
+    ]);
+    let config = FilesConfig {
+        max_file_bytes: 40,
+        ..FilesConfig::default()
+    };
+    let source = files(project.root(), config);
+    assert!(source.meta_now("a.md").unwrap().audience.is_empty());
+    project.write("a.md", "\u{feff}---\naudience: [board]\n---\ntext");
+    assert_eq!(source.meta_now("a.md").unwrap().audience, ["board"]);
+    project.write("long.md", &"0123456789".repeat(5));
+    for location in ["broken.md", "long.md", "missing.md", "../a.md", ""] {
+        assert_eq!(source.meta_now(location), None, "{location:?}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/etc/hostname", project.path("out.md")).unwrap();
+        assert_eq!(source.meta_now("out.md"), None);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_became_a_link_is_gone() {

@@ -243,6 +243,36 @@ fn what_an_audience_may_not_see_never_comes_out() {
     );
 }
 
+/// The restriction counts from the moment it is written, also where it is not indexed yet.
+#[test]
+fn a_file_that_was_restricted_since_is_not_served() {
+    let sandbox = Sandbox::with(&[("a.md", "The numbat price is 7.\n"), DEPLOY]);
+    sandbox.json(&["index"]);
+    sandbox
+        .project
+        .write("a.md", "---\naudience: [board]\n---\nThe numbat price is 7.\n");
+    sandbox
+        .project
+        .write("bad.md", "---\nid: bad\nsupersedes: [ghost]\n---\nStops every build.\n");
+    for args in [
+        ["activate", "numbat price", "--explain"],
+        ["activate", "numbat price", "--no-refresh"],
+    ] {
+        let answer = sandbox.json(&args);
+        assert!(answer["fragments"].as_array().unwrap().is_empty(), "{answer:#}");
+        assert!(
+            texts(&answer["degradations"], "/code").contains(&"index_stale".to_owned()),
+            "{answer:#}"
+        );
+    }
+    let board = sandbox.json(&["activate", "numbat price", "--audience", "board"]);
+    assert_eq!(
+        board.pointer("/fragments/0/time_labels/0").unwrap(),
+        "stale",
+        "{board:#}"
+    );
+}
+
 #[test]
 fn what_may_not_be_shown_takes_no_place() {
     let sandbox = Sandbox::with(&[("team.md", "---\nscope: team\n---\nThe numbat price is 7.\n")]);
