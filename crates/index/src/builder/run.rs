@@ -92,6 +92,10 @@ impl<'a> Run<'a> {
     /// Opens the database and writes nothing.
     fn open(shared: &'a Shared, request: &'a BuildRequest<'a>, started: u64) -> Step<Self> {
         let db = shared.pool().take(shared.files())?.db;
+        if let LockWait::Millis(millis) = request.wait {
+            // Who does not wait for another builder does not wait for another writer of the file either.
+            db.busy_timeout(Duration::from_millis(millis))?;
+        }
         Ok(Self {
             shared,
             request,
