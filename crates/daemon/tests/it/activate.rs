@@ -146,6 +146,9 @@ fn a_state_that_is_not_ours_is_named_and_costs_no_answer() {
         );
         assert_eq!(std::fs::read_to_string(&state).unwrap(), text, "not ours to write over");
     }
+    let fresh = Sandbox::with(&[DEPLOY]);
+    let beside_the_index = fresh.root().join(".casebook/state.json");
+    fresh.json(&["activate", "releases", "--state", beside_the_index.to_str().unwrap()]);
     let nowhere = sandbox.outside("missing/state.json");
     sandbox
         .run(&["activate", "releases", "--state", nowhere.to_str().unwrap()])
