@@ -134,7 +134,7 @@ impl Service {
         let run = (self.parts.run_ids)();
         let recording = RunRecording::start(&self.history, run, &self.project.id, request, &self.project.ranker);
         let mut answered = self.answer(request, refresh, &problems, observer);
-        if refresh == Refresh::First && answered.as_ref().is_err_and(Failed::is_broken_index) {
+        if refresh == Refresh::First && answered.as_ref().is_err_and(|failed| failed.is_broken_index()) {
             // What found it broken left a mark, and the refresh makes it anew.
             answered = self.answer(request, refresh, &problems, observer);
         }
@@ -160,11 +160,13 @@ impl Service {
         refresh: Refresh,
         problems: &[Degradation],
         observer: &dyn BuildObserver,
-    ) -> Result<(Activation, Snapshot), Failed> {
-        let without_head = |error| Failed {
-            error,
-            stage: "index",
-            known: None,
+    ) -> Result<(Activation, Snapshot), Box<Failed>> {
+        let without_head = |error| {
+            Box::new(Failed {
+                error,
+                stage: "index",
+                known: None,
+            })
         };
         let (snapshot, staleness) = self.refreshed(refresh, observer).map_err(without_head)?;
         let degradations = problems.iter().cloned().chain(staleness).collect();
@@ -173,11 +175,11 @@ impl Service {
             Err(error) => {
                 let revision = snapshot.revision();
                 let known = Some((revision.id.clone(), revision.effective_hash));
-                Err(Failed {
+                Err(Box::new(Failed {
                     error,
                     stage: "rank",
                     known,
-                })
+                }))
             }
         }
     }
