@@ -18,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use casebook_api::{History, Parts, Project, Refresh, Service};
 use casebook_corpus::{Clock, ContentHash, FilesConfig, Timestamp};
-use casebook_encoder::{HashedEncoder, LateInteraction};
+use casebook_encoder::{StaticEncoder, StaticLateInteraction, embedded_table};
 use casebook_index::IndexOptions;
 use casebook_ranker::{ActivationRequest, RankerConfig, Stage};
 use casebook_recorder::{InstanceId, RunId};
@@ -172,11 +172,11 @@ fn answers(service: &Service, silent: &Service, questions: &[String]) {
 
 fn open(root: &Path, work: &Path, recorded: bool) -> Service {
     let clock = Arc::new(WallClock(Instant::now()));
-    let encoder = Arc::new(HashedEncoder::default());
+    let table = embedded_table();
     let counter = AtomicU64::new(0);
     let parts = Parts {
-        scorer: Arc::new(LateInteraction::new(encoder.clone())),
-        encoder,
+        scorer: Arc::new(StaticLateInteraction::new(Arc::clone(&table))),
+        encoder: Arc::new(StaticEncoder::new(table)),
         clock: clock.clone(),
         run_ids: Arc::new(move || RunId::new(format!("run-{}", counter.fetch_add(1, Ordering::Relaxed)))),
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use casebook_api::{History, Parts, Service};
-use casebook_encoder::{HashedEncoder, LateInteraction};
+use casebook_encoder::{StaticEncoder, StaticLateInteraction, embedded_table};
 use casebook_recorder::{InstanceId, RunId};
 use etcetera::BaseStrategy;
 
@@ -72,10 +72,10 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 
 /// Returns the parts that every service is made of.
 pub(crate) fn parts() -> Parts {
-    let encoder = Arc::new(HashedEncoder::default());
+    let table = embedded_table();
     Parts {
-        scorer: Arc::new(LateInteraction::new(encoder.clone())),
-        encoder,
+        scorer: Arc::new(StaticLateInteraction::new(Arc::clone(&table))),
+        encoder: Arc::new(StaticEncoder::new(table)),
         clock: Arc::new(SystemClock::new()),
         run_ids: Arc::new(|| RunId::new(new_id())),
     }

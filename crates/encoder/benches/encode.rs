@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use casebook_encoder::{HashedEncoder, LateInteraction};
+use casebook_encoder::{LateInteraction, StaticEncoder, StaticLateInteraction, embedded_table};
 use casebook_index::{Passage, TextEncoder as _};
 use casebook_ranker::PairScorer as _;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -54,7 +54,7 @@ fn passage(text: &String) -> Passage<'_> {
 }
 
 fn encode(criterion: &mut Criterion) {
-    let encoder = HashedEncoder::new();
+    let encoder = StaticEncoder::new(embedded_table());
     let texts = texts(24);
     let passages: Vec<_> = texts.iter().map(passage).collect();
     let bytes = texts.iter().map(String::len).sum::<usize>() as u64;
@@ -82,12 +82,18 @@ fn encode(criterion: &mut Criterion) {
 }
 
 fn rerank(criterion: &mut Criterion) {
-    let scorer = LateInteraction::new(Arc::new(HashedEncoder::new()));
+    let scorer = StaticLateInteraction::new(embedded_table());
+    let peer = LateInteraction::new(Arc::new(StaticEncoder::new(embedded_table())));
     let texts = texts(24);
     let passages: Vec<_> = texts.iter().map(passage).collect();
-    criterion.bench_function("rerank/24 candidates", |bench| {
+    let mut group = criterion.benchmark_group("rerank 24 candidates");
+    group.bench_function("over the table", |bench| {
         bench.iter(|| scorer.score(black_box(QUERY), &passages, &()))
     });
+    group.bench_function("peer: over token vectors of any encoder", |bench| {
+        bench.iter(|| peer.score(black_box(QUERY), &passages, &()))
+    });
+    group.finish();
 }
 
 criterion_group!(benches, encode, rerank);

@@ -4,14 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use casebook_index::{Cancel, EncodeError, Passage, TextEncoder, TextSide, TokenVector};
+use casebook_index::{Cancel, EncodeError, EncoderRevision, Passage, TextEncoder, TextSide, TokenVector};
 use casebook_ranker::{PairScore, PairScorer, ScoreError};
 
-use crate::hashed::tail;
+use crate::passage_text::{context, sentences};
 use crate::vector::dot;
-
-/// Bytes of path and headings that are looked at, from the end.
-const CONTEXT_BYTES: usize = 768;
 
 /// The constants of late interaction. The weights need not sum to 1; the score is divided by their sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +31,29 @@ impl Default for LateInteractionConfig {
     }
 }
 
+impl LateInteractionConfig {
+    /// Returns what determines the scores.
+    pub(crate) fn revision(&self, encoder: &EncoderRevision) -> String {
+        let Self {
+            word_weight,
+            sentence_weight,
+            chance_cosine,
+        } = self;
+        format!("late-interaction.1({encoder},{word_weight},{sentence_weight},{chance_cosine})")
+    }
+
+    /// Returns how much a word's best match counts, from 0 to 1.
+    pub(crate) fn above_chance(&self, cosine: f32) -> f32 {
+        ((cosine - self.chance_cosine) / (1.0 - self.chance_cosine)).clamp(0.0, 1.0)
+    }
+
+    /// Joins the two parts of a score.
+    pub(crate) fn score(&self, words: f32, sentence: f32) -> PairScore {
+        let sum = self.word_weight * words + self.sentence_weight * sentence;
+        PairScore::new(sum / (self.word_weight + self.sentence_weight))
+    }
+}
+
 /// Scores passages by the token vectors of an encoder: 0 where nothing matches, 1 where all of the query is there.
 pub struct LateInteraction {
     encoder: Arc<dyn TextEncoder>,
@@ -49,19 +69,10 @@ impl LateInteraction {
 
     /// Makes a scorer over an encoder that has token vectors; with one that has none every call fails.
     pub fn with_config(encoder: Arc<dyn TextEncoder>, config: LateInteractionConfig) -> Self {
-        let LateInteractionConfig {
-            word_weight,
-            sentence_weight,
-            chance_cosine,
-        } = config;
-        let revision = format!(
-            "late-interaction.1({},{word_weight},{sentence_weight},{chance_cosine})",
-            encoder.revision()
-        );
         Self {
+            revision: config.revision(encoder.revision()),
             encoder,
             config,
-            revision,
         }
     }
 
@@ -105,22 +116,16 @@ impl PairScorer for LateInteraction {
     }
 
     fn score(&self, query: &str, passages: &[Passage<'_>], cancel: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError> {
-        let mut words = WordMatcher::new(self.token_vectors(query, TextSide::Query)?, self.config.chance_cosine);
+        let mut words = WordMatcher::new(self.token_vectors(query, TextSide::Query)?, self.config);
         let sentences = self.best_sentences(query, passages, cancel)?;
-        let LateInteractionConfig {
-            word_weight,
-            sentence_weight,
-            ..
-        } = self.config;
         let mut scores = Vec::with_capacity(passages.len());
         for (passage, sentence) in passages.iter().zip(sentences) {
             if cancel.cancelled() {
                 return Err(ScoreError::Cancelled);
             }
-            let text = with_context(passage);
+            let text = context(passage) + passage.text;
             let word = words.score(&text, &self.token_vectors(&text, TextSide::Passage)?);
-            let score = (word_weight * word + sentence_weight * sentence) / (word_weight + sentence_weight);
-            scores.push(PairScore::new(score));
+            scores.push(self.config.score(word, sentence));
         }
         Ok(scores)
     }
@@ -145,33 +150,11 @@ fn score_error(error: EncodeError) -> ScoreError {
     }
 }
 
-/// Returns the passage with the innermost of its path and headings before the text.
-fn with_context(passage: &Passage<'_>) -> String {
-    let mut context = passage.path.to_owned();
-    for heading in passage.heading_path {
-        context.push('\n');
-        context.push_str(heading);
-    }
-    format!("{}\n{}", tail(&context, CONTEXT_BYTES), passage.text)
-}
-
-/// Cuts a text after each end of a sentence or line.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let mut before = ' ';
-    text.split_inclusive(move |character: char| {
-        let ends = matches!(character, '\n' | '。' | '！' | '？' | '；')
-            || (character.is_whitespace() && matches!(before, '.' | '!' | '?' | ';'));
-        before = character;
-        ends
-    })
-    .filter(|sentence| !sentence.trim().is_empty())
-}
-
 /// Matches the words of one query against passages.
 struct WordMatcher {
     query: Vec<TokenVector>,
     total_weight: f32,
-    chance: f32,
+    config: LateInteractionConfig,
     /// Cosines to each query word of the tokens met so far, by their letters: candidates of one query share most of
     /// their words. An encoder that gives the same letters another vector elsewhere is computed anew.
     met: HashMap<String, Met>,
@@ -183,11 +166,11 @@ struct Met {
 }
 
 impl WordMatcher {
-    fn new(query: Vec<TokenVector>, chance: f32) -> Self {
+    fn new(query: Vec<TokenVector>, config: LateInteractionConfig) -> Self {
         Self {
             total_weight: query.iter().map(|token| token.weight).sum(),
             query,
-            chance,
+            config,
             met: HashMap::new(),
         }
     }
@@ -204,12 +187,11 @@ impl WordMatcher {
                 .zip(cosines)
                 .for_each(|(best, cosine)| *best = best.max(*cosine));
         }
-        let above_chance = |cosine: f32| ((cosine - self.chance) / (1.0 - self.chance)).clamp(0.0, 1.0);
         let sum: f32 = self
             .query
             .iter()
             .zip(best)
-            .map(|(token, best)| token.weight * above_chance(best))
+            .map(|(token, best)| token.weight * self.config.above_chance(best))
             .sum();
         sum / self.total_weight
     }
@@ -224,17 +206,5 @@ impl WordMatcher {
             self.met.insert(letters.to_owned(), met);
         }
         &self.met[letters].cosines
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_end_in_both_languages_and_lose_nothing() {
-        let text = "One. Two v1.2 here!  三。四？\n五";
-        let found: Vec<&str> = sentences(text).collect();
-        assert_eq!(found, ["One. ", "Two v1.2 here! ", " 三。", "四？", "五"].map(|s| s));
     }
 }

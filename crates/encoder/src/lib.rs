@@ -1,13 +1,18 @@
 //! Text becomes vectors, a query and a text become a score: the embedded default encoder and its late interaction.
 //!
-//! The one thing a newcomer gets wrong: the default encoder holds no model. Its rows are computed from the letters of
-//! a token, so it knows spelling and not meaning; it finds the same words and their forms, never a translation.
+//! The one thing a newcomer gets wrong: the embedded encoder is a table and runs no model. A text is the sum of its words'
+//! rows, so word order does not count, and a word that the table lacks is spelled from pieces.
 
-mod hashed;
-mod hashed_rows;
+mod embedded;
 mod late_interaction;
-mod tokens;
+mod passage_text;
+mod static_encoder;
+mod static_late_interaction;
+mod static_table;
 mod vector;
 
-pub use hashed::HashedEncoder;
+pub use embedded::embedded_table;
 pub use late_interaction::{LateInteraction, LateInteractionConfig};
+pub use static_encoder::StaticEncoder;
+pub use static_late_interaction::{StaticLateInteraction, WordMatch};
+pub use static_table::{StaticTable, StaticTableError, StaticToken};

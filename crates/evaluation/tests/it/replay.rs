@@ -87,6 +87,9 @@ fn config() -> RankerConfig {
         lexical_limit: 14,
         dense_limit: 10,
         history: HistoryMode::Attach,
+        rerank_weight: 2.0,
+        min_relevance: 0.1,
+        relevance_share: 0.4,
         ..RankerConfig::default()
     }
 }
@@ -253,7 +256,7 @@ fn another_profile_does_not_give_the_same() {
         |config: &mut RankerConfig| config.rrf_k = 10.0,
         |config: &mut RankerConfig| config.fused_keep = 8,
         |config: &mut RankerConfig| config.rerank_depth = 6,
-        |config: &mut RankerConfig| config.rerank_weight = 2.0,
+        |config: &mut RankerConfig| config.rerank_weight = 1.0,
         |config: &mut RankerConfig| config.fragment_limit = 2,
     ] {
         let mut config = config();

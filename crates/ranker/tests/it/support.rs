@@ -28,6 +28,16 @@ pub(crate) struct World {
     pub(crate) request: ActivationRequest,
 }
 
+/// The weights that the cases are worked out for; the defaults are tuned to an encoder.
+fn weights() -> RankerConfig {
+    RankerConfig {
+        rerank_weight: 1.0,
+        min_relevance: 0.1,
+        relevance_share: 0.4,
+        ..RankerConfig::default()
+    }
+}
+
 /// A world without memory, in which every text scores 0.5.
 pub(crate) fn world(query: &str) -> World {
     World {
@@ -41,7 +51,7 @@ pub(crate) fn world(query: &str) -> World {
         files: BTreeMap::new(),
         looked_at: RefCell::default(),
         degradations: Vec::new(),
-        config: RankerConfig::default(),
+        config: weights(),
         request: ActivationRequest {
             query: query.to_owned(),
             as_of: Some(Timestamp::from_unix_millis(1000)),

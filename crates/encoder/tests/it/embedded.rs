@@ -1,0 +1,69 @@
+//! The embedded table: whole, and cut as the tool that made it cuts.
+
+use casebook_encoder::{StaticEncoder, embedded_table};
+use casebook_index::TextEncoder;
+use serde::Deserialize;
+
+const GOLDEN: &str = include_str!("../../assets/golden.jsonl");
+
+#[derive(Deserialize)]
+struct Golden {
+    text: String,
+    ids: Vec<u32>,
+    vector: Option<Vec<f32>>,
+}
+
+fn golden() -> impl Iterator<Item = Golden> {
+    GOLDEN.lines().map(|line| serde_json::from_str(line).unwrap())
+}
+
+#[test]
+fn the_table_matches_its_digest() {
+    assert_eq!(embedded_table().verify(), Ok(()));
+}
+
+#[test]
+fn texts_are_cut_as_when_the_table_was_made() {
+    let table = embedded_table();
+    let mut checked = 0;
+    for golden in golden() {
+        let found: Vec<u32> = table.tokens(&golden.text).into_iter().map(|token| token.row).collect();
+        assert_eq!(found, golden.ids, "{:?}", golden.text);
+        checked += 1;
+    }
+    assert!(checked > 100, "{checked}");
+}
+
+#[test]
+fn vectors_are_those_of_the_tool() {
+    let encoder = StaticEncoder::new(embedded_table());
+    for golden in golden() {
+        let Some(expected) = golden.vector else { continue };
+        let found = encoder.encode_query(&golden.text).unwrap();
+        let far = found
+            .iter()
+            .zip(&expected)
+            .any(|(one, other)| (one - other).abs() > 1e-4);
+        assert!(!far, "{:?}", golden.text);
+    }
+}
+
+/// What the table is for.
+#[test]
+fn a_question_is_nearest_to_its_answer_in_the_other_language() {
+    let encoder = StaticEncoder::new(embedded_table());
+    let cosine = |one: &str, other: &str| -> f32 {
+        let (one, other) = (encoder.encode_query(one).unwrap(), encoder.encode_query(other).unwrap());
+        one.iter().zip(&other).map(|(one, other)| one * other).sum()
+    };
+    let texts = [
+        "queries while the index is rebuilt",
+        "how to restore the database from a backup",
+        "who is on call tonight",
+    ];
+    for (question, answer) in [("索引重建期间的查询", 0), ("怎么从备份恢复数据库", 1)] {
+        let best = (0..texts.len())
+            .max_by(|one, other| cosine(question, texts[*one]).total_cmp(&cosine(question, texts[*other])));
+        assert_eq!(best, Some(answer), "{question}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Scores of a static table: those of the generic scorer, and the matches behind them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use casebook_encoder::{LateInteraction, LateInteractionConfig, StaticEncoder, StaticLateInteraction};
+use casebook_index::{Cancel, Passage};
+use casebook_ranker::{PairScorer, ScoreError};
+use proptest::prelude::*;
+
+use crate::artefact::table;
+use crate::static_encoder::texts;
+
+fn scorer() -> StaticLateInteraction {
+    StaticLateInteraction::new(table())
+}
+
+fn plain(text: &str) -> Passage<'_> {
+    Passage {
+        path: "",
+        heading_path: &[],
+        text,
+    }
+}
+
+fn scores(scorer: &dyn PairScorer, query: &str, passages: &[Passage<'_>]) -> Vec<f32> {
+    let scores = scorer.score(query, passages, &()).unwrap();
+    scores.into_iter().map(|score| score.score).collect()
+}
+
+#[test]
+fn more_of_the_query_is_a_higher_score() {
+    for (query, texts) in [
+        (
+            "rebuild the vector index",
+            ["rebuild the vector index again", "the index", "kitchen"],
+        ),
+        ("重建索引", ["重建索引的步骤", "索引的", "的"]),
+    ] {
+        let found = scores(&scorer(), query, &texts.map(plain));
+        assert!(found[0] > found[1] && found[1] > found[2], "{query}: {found:?}");
+        assert!(found[0] > 0.8, "{query}: {found:?}");
+    }
+}
+
+#[test]
+fn headings_and_path_are_searched_too() {
+    let headings = ["Backup 重建".to_owned()];
+    let passage = Passage {
+        path: "docs/recovery.md",
+        heading_path: &headings,
+        text: "12",
+    };
+    let score = |query| scores(&scorer(), query, &[passage])[0];
+    assert!(score("backup") > 0.7 && score("recovery") > 0.7 && score("重建") > 0.7);
+}
+
+#[test]
+fn a_query_of_nothing_scores_nothing() {
+    for query in ["", "???", "🎉", "@"] {
+        assert_eq!(scores(&scorer(), query, &["the index", ""].map(plain)), [0.0, 0.0]);
+    }
+}
+
+#[test]
+fn a_caller_can_stop_it() {
+    struct After(AtomicUsize);
+    impl Cancel for After {
+        fn cancelled(&self) -> bool {
+            self.0.fetch_sub(1, Ordering::Relaxed) == 0
+        }
+    }
+    for asked in 0..3 {
+        let stopped = scorer().score("index", &[plain("index"); 3], &After(AtomicUsize::new(asked)));
+        assert!(matches!(stopped, Err(ScoreError::Cancelled)), "{asked}");
+    }
+}
+
+#[test]
+fn its_revision_is_the_generic_one() {
+    let generic = LateInteraction::new(Arc::new(StaticEncoder::new(table())));
+    assert_eq!(scorer().revision(), generic.revision());
+}
+
+#[test]
+fn matches_point_into_both_texts() {
+    let query = "查詢 index 索引 索引";
+    let text = "the Index, 后查询 index";
+    let mut found = Vec::new();
+    let mut shares = 0.0;
+    for word in scorer().matches(query, text) {
+        shares += word.share;
+        if word.cosine > 0.999 {
+            found.push((&query[word.query], &text[word.text]));
+        }
+    }
+    assert_eq!(found, [("查詢", "查询"), ("index", "Index")]);
+    assert!(shares > 0.0 && shares <= 1.001);
+    assert_eq!(scorer().matches("", text), []);
+    assert_eq!(scorer().matches(query, ""), []);
+}
+
+#[test]
+fn a_giant_query_is_answered() {
+    let query = "rebuild 索引 the 12 查詢 ".repeat(50_000);
+    let found = scores(&scorer(), &query, &[plain("索引"), plain(&query)]);
+    assert!(found[0] < found[1] && found[1] > 0.9, "{found:?}");
+}
+
+proptest! {
+    #[test]
+    fn scores_are_those_of_the_generic_scorer(
+        query in texts(), bodies in prop::collection::vec(texts(), 1..4), path in texts(), heading in texts(),
+        chance_cosine in prop::sample::select(vec![0.0_f32, 0.25]),
+    ) {
+        let headings = [heading];
+        let passages: Vec<_> = bodies.iter().map(|text| Passage { path: &path, heading_path: &headings, text }).collect();
+        let config = LateInteractionConfig { chance_cosine, ..LateInteractionConfig::default() };
+        let generic = LateInteraction::with_config(Arc::new(StaticEncoder::new(table())), config);
+        let fast = StaticLateInteraction::with_config(table(), config);
+        let expected = scores(&generic, &query, &passages);
+        let found = scores(&fast, &query, &passages);
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert!((found - expected).abs() < 1e-3, "{} {}", found, expected);
+            prop_assert!((0.0..=1.001).contains(found));
+        }
+        for (passage, score) in passages.iter().zip(found) {
+            prop_assert_eq!(scores(&fast, &query, &[*passage]), [score]);
+        }
+    }
+}
