@@ -209,3 +209,20 @@ impl<'t> Pool<'t> {
         self.amounts.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded_table;
+
+    #[test]
+    fn nothing_has_no_cosine_and_leaves_nothing_behind() {
+        let table = embedded_table();
+        let mut pool = Pool::new(table.rows());
+        pool.push(7);
+        let unit = pool.vector().vector;
+        assert_eq!(pool.cosine(&unit), 0.0);
+        pool.push(7);
+        assert!((pool.cosine(&unit) - 1.0).abs() < 1e-5);
+    }
+}

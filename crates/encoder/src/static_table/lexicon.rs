@@ -256,3 +256,50 @@ pub(super) fn is_continuation(byte: u8) -> bool {
 pub(super) fn beginning_length(first: u8) -> usize {
     if first.is_ascii() { 3 } else { 2 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_told_apart_at_every_length() {
+        let text = b"ABCDEfghijklmnop";
+        for length in 1..=text.len() {
+            let mut bytes = [0; 16];
+            bytes[..length.min(HEAD)].copy_from_slice(&text.to_ascii_lowercase()[..length.min(HEAD)]);
+            let number = u128::from_le_bytes(bytes);
+            assert_eq!(
+                head(&text[..length]),
+                (number as u64, (number >> 64) as u32),
+                "{length}"
+            );
+        }
+        assert_eq!(head(b"@"), (u64::from(b'@'), 0));
+    }
+
+    /// Two texts that share a hash, which none are known to do.
+    #[test]
+    fn an_equal_hash_is_not_believed() {
+        let layout = Layout {
+            dimension: 32,
+            pieces: 1,
+            costs: &[1, 0],
+            piece_lengths: &[16],
+            piece_texts: b"abcdefghijklmnop",
+            fold_codes: &[],
+            fold_lengths: &[],
+            fold_texts: &[],
+            means: &[],
+            scales: &[0, 0],
+            numbers: &[],
+        };
+        let lexicon = Lexicon::build(&layout).unwrap();
+        let key = Key::of(layout.piece_texts);
+        let check = |text: &[u8], expected| assert_eq!(lexicon.find_key(key, text), expected, "{text:?}");
+        check(b"abcdefghijklmnop", Some(0));
+        check(b"AbcdefghijklmnoP", Some(0));
+        check(b"abcdefghijklmnoq", None);
+        check(b"bbcdefghijklmnop", None);
+        check(b"abcdefghijklmno", None);
+    }
+}

@@ -3,7 +3,7 @@
 use casebook_encoder::{StaticTable, StaticTableError};
 use proptest::prelude::*;
 
-use crate::artefact::{Artefact, HEADER, PIECES, naive_tokens, read, table};
+use crate::artefact::{Artefact, DIMENSION, FOLDS, HEADER, PIECES, naive_tokens, read, table};
 
 fn check_error(change: impl FnOnce(&mut Artefact), expected: &StaticTableError) {
     let mut artefact = Artefact::small();
@@ -26,6 +26,14 @@ fn what_cannot_be_is_refused() {
             &StaticTableError::Shape { pieces, dimension },
         );
     }
+    let mut bytes = Artefact::small().bytes();
+    bytes[16..20].copy_from_slice(&131_071_u32.to_le_bytes());
+    let dimension = DIMENSION as u32;
+    let shape = StaticTableError::Shape {
+        pieces: 131_071,
+        dimension,
+    };
+    assert_eq!(read(bytes).err(), Some(shape));
     check_error(|it| it.scales[3] = 0x7C00, &StaticTableError::Scale { index: 3 });
     check_error(|it| it.scales[4] = 0x8001, &StaticTableError::Scale { index: 4 });
     check_error(|it| it.pieces[5].0 = it.pieces[2].0.clone(), &piece(5, "there twice"));
@@ -88,6 +96,22 @@ fn characters_that_are_cut_are_refused() {
         bytes[at] = byte;
         let error = read(bytes).unwrap_err();
         assert!(matches!(error, StaticTableError::Piece { .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn folds_that_are_cut_are_refused() {
+    let bytes = Artefact::small().bytes();
+    let folds = FOLDS.len();
+    let lengths = u32::from_le_bytes(bytes[24 + 8 * 4..][..4].try_into().unwrap()) as usize;
+    for (at, length, index, problem) in [
+        (folds - 1, 0, folds, "not counted"),
+        (folds - 1, 2, folds - 1, "cut off"),
+    ] {
+        let mut bytes = bytes.clone();
+        bytes[lengths + at] = length;
+        let error = read(bytes).unwrap_err();
+        assert_eq!(error, StaticTableError::Fold { index, problem });
     }
 }
 
