@@ -1,7 +1,8 @@
 //! The embedded table: whole, and cut as the tool that made it cuts.
 
-use casebook_encoder::{StaticEncoder, embedded_table};
-use casebook_index::TextEncoder;
+use casebook_encoder::{StaticEncoder, StaticLateInteraction, embedded_table};
+use casebook_index::{Passage, TextEncoder};
+use casebook_ranker::PairScorer as _;
 use serde::Deserialize;
 
 const GOLDEN: &str = include_str!("../../assets/golden.jsonl");
@@ -66,4 +67,20 @@ fn a_question_is_nearest_to_its_answer_in_the_other_language() {
             .max_by(|one, other| cosine(question, texts[*one]).total_cmp(&cosine(question, texts[*other])));
         assert_eq!(best, Some(answer), "{question}");
     }
+}
+
+/// More words times pieces than are kept at once.
+#[test]
+fn a_page_as_the_query_is_found_in_a_page() {
+    let lines: Vec<String> = golden().map(|golden| golden.text).collect();
+    let (part, whole) = (lines[..50].join("\n"), lines.join("\n"));
+    let passages = [&part, &whole, &part].map(|text| Passage {
+        path: "",
+        heading_path: &[],
+        text,
+    });
+    let scorer = StaticLateInteraction::new(embedded_table());
+    let found = scorer.score(&whole, &passages, &()).unwrap();
+    assert!(found[0].score < 0.75 && found[1].score > 0.75, "{found:?}");
+    assert_eq!(found[0], found[2]);
 }
