@@ -8,7 +8,6 @@ mod stamp;
 mod walk;
 
 use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -185,22 +184,12 @@ impl FileSources {
     /// the root, is too large or cannot be understood. For a file that has changed since it was scanned: it may say now
     /// that fewer may see it.
     pub fn meta_now(&self, location: &str) -> Option<ResourceMeta> {
+        if self.state_of(location, None) == FileState::Gone {
+            return None;
+        }
         let path = self.root.join(location);
-        let source = self.source_of(&path)?;
-        if self.state_of(location, None) == FileState::Gone || !fs::canonicalize(&path).ok()?.starts_with(&self.root) {
-            return None;
-        }
-        let mut text = String::new();
-        let limit = self.max_file_bytes;
-        let read = fs::File::open(&path)
-            .ok()?
-            .take(limit + 1)
-            .read_to_string(&mut text)
-            .ok()?;
-        if read as u64 > limit {
-            return None;
-        }
-        let resource = Resource::from_markdown(location, &text, &self.sources[source].decl).ok()?;
+        let decl = &self.sources[self.source_of(&path)?].decl;
+        let resource = Resource::from_markdown(location, &self.text_now(&path)?, decl).ok()?;
         Some(resource.meta)
     }
 

@@ -78,7 +78,7 @@ impl<'a> Reading<'a> {
     fn read_trusting(&mut self, entry: &Entry, trusted: Option<Stamp>) -> Option<ScanItem> {
         let source = &self.sources.sources[entry.source];
         let now = self.clock.now();
-        let content = match self.content(entry) {
+        let content = match self.sources.content(&entry.path, &entry.metadata, &mut self.bytes_read) {
             Ok(content) => content,
             Err(Refusal::Io(error)) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(refusal) => return Some(self.refused(entry, refusal)),
@@ -134,16 +134,24 @@ impl<'a> Reading<'a> {
             Found::Skipped(Degradation::at(code, detail, entry.location.as_str())),
         )
     }
+}
+
+impl FileSources {
+    /// Returns the text of a file as it is now; `None` where a scan would skip it.
+    pub(super) fn text_now(&self, path: &Path) -> Option<String> {
+        let content = self.content(path, &fs::metadata(path).ok()?, &mut 0).ok()?;
+        String::from_utf8(content.bytes).ok()
+    }
 
     /// Reads the bytes, after a last look at where the path leads and at what it is: both may have changed since the
     /// walk, and opening a pipe would wait for a writer.
-    fn content(&mut self, entry: &Entry) -> Result<Content, Refusal> {
-        let limit = self.sources.max_file_bytes;
-        if entry.metadata.len() > limit {
+    fn content(&self, path: &Path, metadata: &Metadata, bytes_read: &mut u64) -> Result<Content, Refusal> {
+        let limit = self.max_file_bytes;
+        if metadata.len() > limit {
             return Err(Refusal::TooLarge);
         }
-        let canonical = fs::canonicalize(&entry.path)?;
-        self.check_bounds(entry, &canonical)?;
+        let canonical = fs::canonicalize(path)?;
+        self.check_bounds(path, &canonical)?;
         let not_a_file = || Refusal::Degraded(codes::NOT_A_FILE, "not a regular file".to_owned());
         if !fs::symlink_metadata(&canonical)?.is_file() {
             return Err(not_a_file());
@@ -155,7 +163,7 @@ impl<'a> Reading<'a> {
         }
         let mut bytes = Vec::with_capacity(before.len().min(limit) as usize);
         (&mut file).take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-        self.bytes_read += bytes.len() as u64;
+        *bytes_read += bytes.len() as u64;
         if bytes.len() as u64 > limit {
             return Err(Refusal::TooLarge);
         }
@@ -163,12 +171,12 @@ impl<'a> Reading<'a> {
         Ok(Content { bytes, before, after })
     }
 
-    fn check_bounds(&self, entry: &Entry, canonical: &Path) -> Result<(), Refusal> {
-        if !canonical.starts_with(&self.sources.root) {
+    fn check_bounds(&self, path: &Path, canonical: &Path) -> Result<(), Refusal> {
+        if !canonical.starts_with(&self.root) {
             let detail = "leads out of the project root".to_owned();
             return Err(Refusal::Degraded(codes::LINK_OUTSIDE_ROOT, detail));
         }
-        if !self.sources.follow_links && canonical != entry.path {
+        if !self.follow_links && canonical != path {
             let detail = "lies behind a symbolic link".to_owned();
             return Err(Refusal::Degraded(codes::LINK_NOT_FOLLOWED, detail));
         }
