@@ -1,7 +1,6 @@
 //! Scores: in range for any text, and higher where the query's words are.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use casebook_encoder::{LateInteraction, StaticEncoder, embedded_table};
 use casebook_index::{
@@ -10,16 +9,10 @@ use casebook_index::{
 use casebook_ranker::{PairScorer as _, ScoreError};
 use proptest::prelude::*;
 
+use crate::support::{After, plain};
+
 fn scorer() -> LateInteraction {
     LateInteraction::new(Arc::new(StaticEncoder::new(embedded_table())))
-}
-
-fn plain(text: &str) -> Passage<'_> {
-    Passage {
-        path: "",
-        heading_path: &[],
-        text,
-    }
 }
 
 fn scores(query: &str, texts: &[&str]) -> Vec<f32> {
@@ -72,15 +65,9 @@ fn a_query_of_nothing_scores_nothing() {
 
 #[test]
 fn a_caller_can_stop_it() {
-    struct After(AtomicUsize);
-    impl Cancel for After {
-        fn cancelled(&self) -> bool {
-            self.0.fetch_sub(1, Ordering::Relaxed) == 0
-        }
-    }
     // Once while sentences are encoded, then before each passage.
     for asked in 0..4 {
-        let stopped = scorer().score("query", &[plain("text"); 3], &After(AtomicUsize::new(asked)));
+        let stopped = scorer().score("query", &[plain("text"); 3], &After::new(asked));
         assert!(matches!(stopped, Err(ScoreError::Cancelled)), "{asked}");
     }
 }

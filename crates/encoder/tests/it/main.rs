@@ -12,3 +12,5 @@ mod static_encoder;
 mod static_late_interaction;
 #[cfg(test)]
 mod static_table;
+#[cfg(test)]
+mod support;

@@ -1,24 +1,16 @@
 //! Vectors of a static table: the sum that they are said to be, valid for any text.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use casebook_encoder::StaticEncoder;
-use casebook_index::{Cancel, EncodeError, Passage, TextEncoder as _, TextSide};
+use casebook_index::{EncodeError, Passage, TextEncoder as _, TextSide};
 use proptest::prelude::*;
 
 use crate::artefact::{DIMENSION, PIECES, row, table};
+use crate::support::{After, plain};
 
 fn encoder() -> StaticEncoder {
     StaticEncoder::new(table())
-}
-
-fn plain(text: &str) -> Passage<'_> {
-    Passage {
-        path: "",
-        heading_path: &[],
-        text,
-    }
 }
 
 fn cosine(query: &str, passage: &Passage<'_>) -> f32 {
@@ -140,14 +132,8 @@ fn odd_texts_give_valid_vectors() {
 
 #[test]
 fn a_caller_can_stop_it() {
-    struct After(AtomicUsize);
-    impl Cancel for After {
-        fn cancelled(&self) -> bool {
-            self.0.fetch_sub(1, Ordering::Relaxed) == 0
-        }
-    }
     let passages = vec![plain("index"); 1_000];
-    let stopped = encoder().encode_passages(&passages, &After(AtomicUsize::new(2)));
+    let stopped = encoder().encode_passages(&passages, &After::new(2));
     assert!(matches!(stopped, Err(EncodeError::Cancelled)));
 }
 

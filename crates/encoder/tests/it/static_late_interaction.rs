@@ -1,26 +1,18 @@
 //! Scores of a static table: those of the generic scorer, and the matches behind them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use casebook_encoder::{LateInteraction, LateInteractionConfig, StaticEncoder, StaticLateInteraction};
-use casebook_index::{Cancel, Passage};
+use casebook_index::Passage;
 use casebook_ranker::{PairScorer, ScoreError};
 use proptest::prelude::*;
 
 use crate::artefact::table;
 use crate::static_encoder::texts;
+use crate::support::{After, plain};
 
 fn scorer() -> StaticLateInteraction {
     StaticLateInteraction::new(table())
-}
-
-fn plain(text: &str) -> Passage<'_> {
-    Passage {
-        path: "",
-        heading_path: &[],
-        text,
-    }
 }
 
 fn scores(scorer: &dyn PairScorer, query: &str, passages: &[Passage<'_>]) -> Vec<f32> {
@@ -64,14 +56,8 @@ fn a_query_of_nothing_scores_nothing() {
 
 #[test]
 fn a_caller_can_stop_it() {
-    struct After(AtomicUsize);
-    impl Cancel for After {
-        fn cancelled(&self) -> bool {
-            self.0.fetch_sub(1, Ordering::Relaxed) == 0
-        }
-    }
     for asked in 0..3 {
-        let stopped = scorer().score("index", &[plain("index"); 3], &After(AtomicUsize::new(asked)));
+        let stopped = scorer().score("index", &[plain("index"); 3], &After::new(asked));
         assert!(matches!(stopped, Err(ScoreError::Cancelled)), "{asked}");
     }
 }
