@@ -187,6 +187,7 @@ fn stages(candidate: &Candidate) -> String {
         ("dense", candidate.dense),
         ("sparse", candidate.sparse),
         ("rrf", candidate.rrf),
+        ("weighted", candidate.weighted),
         ("fused", candidate.fused),
         ("reranker", candidate.reranker),
     ];

@@ -15,7 +15,7 @@ use casebook_api::Project;
 use casebook_chunker::{Chunker, Strategy};
 use casebook_corpus::{FilesConfig, Layer, ProjectId, Scope, SourceDecl};
 use casebook_index::IndexOptions;
-use casebook_ranker::{HistoryMode, RankerConfig};
+use casebook_ranker::{Fusion, HistoryMode, RankerConfig};
 
 use crate::failure::Failure;
 
@@ -135,7 +135,11 @@ fn index(layers: &Layers) -> Result<IndexOptions, Failure> {
 
 /// Turns the layers into a ranking profile; its ranges are checked where it is used.
 pub(crate) fn ranker(layers: &Layers) -> Result<RankerConfig, Failure> {
-    let mut config = RankerConfig::default();
+    let mut config = match layers.text("ranker.profile")?.as_deref() {
+        None | Some("v3") => RankerConfig::v3(),
+        Some("v2") => RankerConfig::v2(),
+        Some(other) => return Err(layers.wrong("ranker.profile", "\"v2\" or \"v3\"", other)),
+    };
     let counts: [(&str, &mut usize); 7] = [
         ("ranker.lexical_limit", &mut config.lexical_limit),
         ("ranker.dense_limit", &mut config.dense_limit),
@@ -150,7 +154,10 @@ pub(crate) fn ranker(layers: &Layers) -> Result<RankerConfig, Failure> {
             *field = usize::try_from(value).map_err(|_| layers.wrong(key, "a smaller number", &value.to_string()))?;
         }
     }
-    let numbers: [(&str, &mut f32); 8] = [
+    let numbers: [(&str, &mut f32); 11] = [
+        ("ranker.dense_share", &mut config.fusion_weights.dense),
+        ("ranker.foreign_dense", &mut config.fusion_weights.foreign_dense),
+        ("ranker.foreign_lexical", &mut config.fusion_weights.foreign_lexical),
         ("ranker.fts5_weight", &mut config.lexical_weights.fts5),
         ("ranker.tantivy_weight", &mut config.lexical_weights.tantivy),
         ("ranker.phrase_bonus", &mut config.phrase_bonus),
@@ -189,6 +196,13 @@ pub(crate) fn default_of(name: &str, project: &Project) -> toml::Value {
         "index.strategy" => Strategy::default().to_string().into(),
         "index.fts5" => index.fts5.into(),
         "index.tantivy" => index.tantivy.into(),
+        "ranker.profile" => match ranker.fusion {
+            Fusion::Rrf => "v2".into(),
+            Fusion::Weighted => "v3".into(),
+        },
+        "ranker.dense_share" => number(ranker.fusion_weights.dense),
+        "ranker.foreign_dense" => number(ranker.fusion_weights.foreign_dense),
+        "ranker.foreign_lexical" => number(ranker.fusion_weights.foreign_lexical),
         "ranker.lexical_limit" => count(ranker.lexical_limit),
         "ranker.dense_limit" => count(ranker.dense_limit),
         "ranker.rrf_k" => number(ranker.rrf_k),

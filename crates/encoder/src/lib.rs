@@ -14,5 +14,5 @@ mod vector;
 pub use embedded::embedded_table;
 pub use late_interaction::{LateInteraction, LateInteractionConfig};
 pub use static_encoder::StaticEncoder;
-pub use static_late_interaction::{StaticLateInteraction, WordMatch};
+pub use static_late_interaction::StaticLateInteraction;
 pub use static_table::{StaticTable, StaticTableError, StaticToken};

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use casebook_index::{Cancel, Passage};
-use casebook_ranker::{PairScore, PairScorer, ScoreError};
+use casebook_ranker::{PairScore, PairScorer, ScoreError, WordMatch};
 
 use crate::late_interaction::LateInteractionConfig;
 use crate::passage_text::{context, sentences};
@@ -26,19 +26,6 @@ pub struct StaticLateInteraction {
     revision: String,
 }
 
-/// A word of the query and the word of a text that is nearest to it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WordMatch {
-    /// Where the word first stands in the query, in bytes.
-    pub query: Range<usize>,
-    /// Where its match first stands in the text, in bytes.
-    pub text: Range<usize>,
-    /// Cosine of the two.
-    pub cosine: f32,
-    /// Share of the word in the query's weight, above 0; all words together have 1.
-    pub share: f32,
-}
-
 impl StaticLateInteraction {
     /// Makes a scorer with the usual constants. See [`with_config`](Self::with_config).
     pub fn new(table: Arc<StaticTable>) -> Self {
@@ -52,28 +39,6 @@ impl StaticLateInteraction {
             table,
             config,
         }
-    }
-
-    /// Returns, for each distinct word of the query that the text has a match above chance for, the best match.
-    pub fn matches(&self, query: &str, text: &str) -> Vec<WordMatch> {
-        let mut query = QueryWords::new(&self.table, query);
-        let mut best = vec![(self.config.chance_cosine, None); query.words.len()];
-        self.table.tokenizer().visit(text, |piece, span| {
-            for (best, &cosine) in best.iter_mut().zip(query.cosines(piece)) {
-                if cosine > best.0 {
-                    *best = (cosine, Some(span.clone()));
-                }
-            }
-        });
-        let matches = query.words.iter().zip(best).filter_map(|(word, (cosine, text))| {
-            Some(WordMatch {
-                query: word.span.clone(),
-                text: text?,
-                cosine,
-                share: word.weight / query.total_weight,
-            })
-        });
-        matches.collect()
     }
 
     /// Cuts all passages before the first is scored: the look-up of pieces and the rows do not fit the cache together.
@@ -122,6 +87,33 @@ impl PairScorer for StaticLateInteraction {
             scores.push(self.config.score(words.score(&self.config), nearest));
         }
         Ok(scores)
+    }
+
+    /// Each distinct word of the query that the text has a match above chance for, with the best one.
+    fn matches(&self, query: &str, texts: &[&str]) -> Vec<Vec<WordMatch>> {
+        let mut query = QueryWords::new(&self.table, query);
+        let mut tokenizer = self.table.tokenizer();
+        let mut matches = Vec::with_capacity(texts.len());
+        for text in texts {
+            let mut best = vec![(self.config.chance_cosine, None); query.words.len()];
+            tokenizer.visit(text, |piece, span| {
+                for (best, &cosine) in best.iter_mut().zip(query.cosines(piece)) {
+                    if cosine > best.0 {
+                        *best = (cosine, Some(span.clone()));
+                    }
+                }
+            });
+            let found = query.words.iter().zip(best).filter_map(|(word, (nearness, text))| {
+                Some(WordMatch {
+                    query: word.span.clone(),
+                    text: text?,
+                    nearness,
+                    share: word.weight / query.total_weight,
+                })
+            });
+            matches.push(found.collect());
+        }
+        matches
     }
 }
 

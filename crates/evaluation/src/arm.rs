@@ -1,6 +1,6 @@
 //! The ways to rank that the lab compares.
 
-use casebook_ranker::{Candidate, RankedScore};
+use casebook_ranker::{Candidate, Fusion, RankedScore};
 use serde::Serialize;
 
 /// A way to rank.
@@ -17,19 +17,28 @@ pub enum Arm {
     Dense,
     /// Reciprocal rank fusion of the lexical and the dense list.
     Rrf,
-    /// The whole chain: what was reranked, then the rest as fused.
+    /// Weighted fusion of the two, aware of languages.
+    Weighted,
+    /// The whole chain with reciprocal rank fusion: what was reranked, then the rest as fused.
     V2,
+    /// The whole chain with weighted fusion.
+    V3,
+    /// The whole chain as it is configured.
+    Full,
 }
 
 impl Arm {
     /// Every arm, in order of the chain.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Fts5,
         Self::Tantivy,
         Self::Lexical,
         Self::Dense,
         Self::Rrf,
+        Self::Weighted,
         Self::V2,
+        Self::V3,
+        Self::Full,
     ];
 
     /// Returns the stable name.
@@ -40,7 +49,19 @@ impl Arm {
             Self::Lexical => "lexical",
             Self::Dense => "dense",
             Self::Rrf => "rrf",
+            Self::Weighted => "weighted",
             Self::V2 => "v2",
+            Self::V3 => "v3",
+            Self::Full => "full",
+        }
+    }
+
+    /// Returns the fusion that the arm's chain goes on with; `None` where it is the configured one or makes no difference.
+    pub(crate) fn fusion(self) -> Option<Fusion> {
+        match self {
+            Self::V2 => Some(Fusion::Rrf),
+            Self::V3 => Some(Fusion::Weighted),
+            _ => None,
         }
     }
 
@@ -55,7 +76,8 @@ impl Arm {
             Self::Lexical => one(scores.lexical),
             Self::Dense => one(scores.dense),
             Self::Rrf => one(scores.rrf),
-            Self::V2 => {
+            Self::Weighted => one(scores.weighted),
+            Self::V2 | Self::V3 | Self::Full => {
                 Some([scores.reranker, scores.fused, scores.rrf].map(|ranked| rank(ranked).unwrap_or(u32::MAX)))
             }
         }
@@ -70,7 +92,7 @@ impl std::fmt::Display for Arm {
 
 /// The text names no arm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown arm {found:?}; expected one of fts5, tantivy, lexical, dense, rrf, v2")]
+#[error("unknown arm {found:?}; expected one of fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full")]
 pub struct ParseArmError {
     found: String,
 }

@@ -1,7 +1,7 @@
 //! The lab: data sets with known answers, run through the real index and the real ranker.
 //!
-//! The one thing a newcomer gets wrong: every arm is read from one activation per query. An arm is the order of one stage
-//! of the trace, with the limits that the chain gives that stage, and not a search of its own.
+//! The one thing a newcomer gets wrong: an arm is the order of one stage of an activation's trace, with the limits that the
+//! chain gives that stage, and not a search of its own. Arms of one fusion share one activation per query.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use casebook_corpus::{Clock, RecordSource, Scope, Timestamp};
 use casebook_index::{BuildObserver, BuildRequest, BuildStage, Cancel, Index, LockWait, Snapshot, TextEncoder};
 use casebook_ranker::{
-    Activation, ActivationRequest, Candidate, Disposition, Lanes, PairScorer, RankerConfig, SourceState, Tools,
+    Activation, ActivationRequest, Candidate, Disposition, Fusion, Lanes, PairScorer, RankerConfig, SourceState, Tools,
     activate,
 };
 use serde::Serialize;
@@ -191,14 +191,25 @@ impl<'a> SetRun<'a> {
 
     fn ask(&mut self, snapshot: &Snapshot, query: &'a Query) -> Result<(), LabError> {
         let start = self.request.clock.monotonic_micros();
-        let activation = self.activate(snapshot, query)?;
+        let activation = self.activate(snapshot, query, self.config.fusion)?;
         self.query_micros
             .push(self.request.clock.monotonic_micros().saturating_sub(start));
         for degradation in &activation.degradations {
             *self.degradations.entry(degradation.code.to_string()).or_default() += 1;
         }
-        for (arm, rankings) in self.request.arms.iter().zip(&mut self.rankings) {
-            rankings.push((query, documents(&activation, *arm)));
+        let mut other_fusion = None;
+        for (place, arm) in self.request.arms.iter().enumerate() {
+            let ranked = match arm.fusion().filter(|fusion| *fusion != self.config.fusion) {
+                None => documents(&activation, *arm),
+                Some(fusion) => {
+                    let made = match other_fusion.take() {
+                        Some(made) => made,
+                        None => self.activate(snapshot, query, fusion)?,
+                    };
+                    documents(other_fusion.insert(made), *arm)
+                }
+            };
+            self.rankings[place].push((query, ranked));
         }
         (self.request.progress)(LabProgress::Asking {
             set: &self.set.name,
@@ -208,7 +219,11 @@ impl<'a> SetRun<'a> {
         Ok(())
     }
 
-    fn activate(&self, snapshot: &Snapshot, query: &Query) -> Result<Activation, LabError> {
+    fn activate(&self, snapshot: &Snapshot, query: &Query, fusion: Fusion) -> Result<Activation, LabError> {
+        let config = RankerConfig {
+            fusion,
+            ..self.config.clone()
+        };
         let scope = query
             .scope
             .as_deref()
@@ -233,7 +248,7 @@ impl<'a> SetRun<'a> {
             clock: self.request.clock,
             freshness: &|_| SourceState::Present,
         };
-        activate(&activation_request, &lanes, &self.config, &tools).map_err(|source| LabError::Query {
+        activate(&activation_request, &lanes, &config, &tools).map_err(|source| LabError::Query {
             set: self.set.name.clone(),
             query: query.id.clone(),
             source,

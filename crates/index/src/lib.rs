@@ -10,6 +10,7 @@ mod encoder;
 mod error;
 mod index;
 mod lane;
+mod language;
 mod lexical;
 mod revision;
 mod schema;
@@ -27,6 +28,7 @@ pub use encoder::{
 pub use error::{BuildError, OpenError, ReadError};
 pub use index::{FailedBuild, Index, IndexOptions, IndexStatus};
 pub use lane::{LaneAnswer, LaneError, LaneHit, LexicalLane, VectorLane};
+pub use language::Language;
 pub use revision::{Revision, RevisionId};
 pub use snapshot::{Place, Snapshot};
 pub use unit_source::{UnitRecord, UnitSource, UnitSourceError};

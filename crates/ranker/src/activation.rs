@@ -1,7 +1,9 @@
 //! What an activation is asked and what it answers. The answer and the stored trace are made from one [`Activation`].
 
 use casebook_corpus::{ContentHash, Degradation, EffectiveHash, Fidelity, ResourceId, Scope, Timestamp};
-use casebook_index::{Locator, RevisionId, UnitKey};
+use casebook_index::{Language, Locator, RevisionId, UnitKey};
+
+use crate::WordMatch;
 
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,6 +55,8 @@ pub struct HeldFragment {
 pub struct Activation {
     /// The question as it was asked.
     pub query: String,
+    /// Its language, by script.
+    pub query_language: Language,
     /// Name of the profile that ranked it.
     pub profile: String,
     /// The revision that was searched.
@@ -311,7 +315,9 @@ pub struct StageScores {
     /// Reciprocal rank fusion of the lexical and the dense list; absent where the unit is in neither, because the
     /// lexical list was full or the unit came by a redirect.
     pub rrf: Option<RankedScore>,
-    /// The profile's fusion; absent where fusion cut the candidate. A redirect's target has its source's.
+    /// Weighted fusion of the lexical and the dense list, aware of languages; present where `rrf` is.
+    pub weighted: Option<RankedScore>,
+    /// The profile's fusion, one of those two; absent where fusion cut the candidate. A redirect's target has its source's.
     pub fused: Option<RankedScore>,
     /// The pair scorer, blended as the profile says.
     pub reranker: Option<RankedScore>,
@@ -332,6 +338,8 @@ pub struct Candidate {
     pub resource_hash: ContentHash,
     /// Its length in tokens.
     pub token_count: usize,
+    /// The language of its text, by script.
+    pub language: Language,
     /// Ranks and scores.
     pub scores: StageScores,
     /// The pair scorer's own score before blending; for a successor at least that of the replaced unit that led to it.
@@ -342,4 +350,6 @@ pub struct Candidate {
     pub redirected_from: Option<(ResourceId, Redirect)>,
     /// The delta action, for a selected candidate.
     pub action: Option<DeltaAction>,
+    /// Which words of its text answer which words of the query, for a candidate that the pair scorer saw.
+    pub matches: Vec<WordMatch>,
 }

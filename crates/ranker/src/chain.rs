@@ -1,7 +1,7 @@
 //! The chain, stage by stage. The answer and the trace come out of it as one value.
 
 use casebook_corpus::{Clock, Degradation};
-use casebook_index::UnitRecord;
+use casebook_index::{Language, UnitRecord};
 
 use crate::assembly::Selection;
 use crate::delta::{Held, removed};
@@ -75,6 +75,7 @@ pub fn activate(
 
     let unreadable = |stage| move |source| ActivateError::Units { stage, source };
     let admit = |record: &UnitRecord| Guard::admit(request, record);
+    let query_language = Language::of(&request.query);
     let mut reach = 1;
     let (hits, mut watch) = loop {
         let recall = recall(&request.query, lanes, config, reach, tools.clock);
@@ -88,7 +89,8 @@ pub fn activate(
         watch.note(Stage::Lexical, recall.lexical_micros);
         watch.note(Stage::Dense, recall.dense_micros);
         let mut told = recall.degradations.clone();
-        let gathered = gather(&recall, lanes.units, &admit, config, &mut told).map_err(unreadable(Stage::Fusion))?;
+        let gathered = gather(&recall, query_language, lanes.units, &admit, config, &mut told)
+            .map_err(unreadable(Stage::Fusion))?;
         if !gathered.starved || reach >= FARTHEST_REACH {
             degradations.extend(told);
             break (gathered.hits, watch);
@@ -182,6 +184,7 @@ fn answer(
     };
     Activation {
         query: request.query.clone(),
+        query_language: Language::of(&request.query),
         profile: config.profile.clone(),
         revision: lanes.revision.id.clone(),
         effective_hash: lanes.revision.effective_hash,

@@ -10,6 +10,54 @@ pub enum HistoryMode {
     Attach,
 }
 
+/// How the lexical and the dense list become one. Both are always recorded; this one is gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fusion {
+    /// Reciprocal ranks: only the order in each list counts.
+    Rrf,
+    /// Scores, weighted by whether the candidate is in the query's language.
+    Weighted,
+}
+
+impl Fusion {
+    /// Returns the stable string.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rrf => "rrf",
+            Self::Weighted => "weighted",
+        }
+    }
+
+    /// Returns the value of a stable string.
+    pub fn from_str_opt(text: &str) -> Option<Self> {
+        [Self::Rrf, Self::Weighted]
+            .into_iter()
+            .find(|fusion| fusion.as_str() == text)
+    }
+}
+
+/// What the two lists count in weighted fusion, each scaled to 0 to 1. A candidate in another language than the query's
+/// shares no words with it, so that missing words must not count against it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FusionWeights {
+    /// Share of the dense list for a candidate in the query's language, 0 to 1; the lexical list has the rest.
+    pub dense: f32,
+    /// Weight of the dense list for a candidate in another language.
+    pub foreign_dense: f32,
+    /// Weight of the lexical list for a candidate in another language.
+    pub foreign_lexical: f32,
+}
+
+impl Default for FusionWeights {
+    fn default() -> Self {
+        Self {
+            dense: 0.5,
+            foreign_dense: 1.0,
+            foreign_lexical: 0.05,
+        }
+    }
+}
+
 /// What the word lanes count in the merged lexical list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LexicalWeights {
@@ -54,6 +102,10 @@ pub struct RankerConfig {
     pub lexical_weights: LexicalWeights,
     /// Units that the dense list holds at most.
     pub dense_limit: usize,
+    /// Which fusion is gone on with.
+    pub fusion: Fusion,
+    /// The weights of weighted fusion.
+    pub fusion_weights: FusionWeights,
     /// The `k` of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
     pub rrf_k: f32,
     /// Candidates that fusion keeps.
@@ -84,13 +136,31 @@ pub struct RankerConfig {
 }
 
 impl Default for RankerConfig {
-    /// The profile `agent_activation.v2`.
+    /// [`RankerConfig::v3`].
     fn default() -> Self {
+        Self::v3()
+    }
+}
+
+impl RankerConfig {
+    /// The profile `agent_activation.v3`: weighted fusion that knows languages.
+    pub fn v3() -> Self {
+        Self {
+            profile: "agent_activation.v3".into(),
+            fusion: Fusion::Weighted,
+            ..Self::v2()
+        }
+    }
+
+    /// The profile `agent_activation.v2`: reciprocal rank fusion.
+    pub fn v2() -> Self {
         Self {
             profile: "agent_activation.v2".into(),
             lexical_limit: 60,
             lexical_weights: LexicalWeights::default(),
             dense_limit: 60,
+            fusion: Fusion::Rrf,
+            fusion_weights: FusionWeights::default(),
             rrf_k: 60.0,
             fused_keep: 40,
             rerank_depth: 24,
@@ -127,6 +197,13 @@ impl RankerConfig {
             check(field, weight, (0.001..=1000.0).contains(&weight), "0.001 to 1000")?;
         }
         count("dense_limit", self.dense_limit, MAX_LIST, "1 to 10000")?;
+        for (field, share) in [
+            ("fusion_weights.dense", self.fusion_weights.dense),
+            ("fusion_weights.foreign_dense", self.fusion_weights.foreign_dense),
+            ("fusion_weights.foreign_lexical", self.fusion_weights.foreign_lexical),
+        ] {
+            check(field, share, (0.0..=1.0).contains(&share), "0 to 1")?;
+        }
         check(
             "rrf_k",
             self.rrf_k,
@@ -246,6 +323,15 @@ mod tests {
             Some("lexical_weights.other")
         );
         assert_eq!(refused(|c| c.dense_limit = 0), Some("dense_limit"));
+        assert_eq!(refused(|c| c.fusion_weights.dense = 1.5), Some("fusion_weights.dense"));
+        assert_eq!(
+            refused(|c| c.fusion_weights.foreign_dense = f32::NAN),
+            Some("fusion_weights.foreign_dense")
+        );
+        assert_eq!(
+            refused(|c| c.fusion_weights.foreign_lexical = -0.1),
+            Some("fusion_weights.foreign_lexical")
+        );
         assert_eq!(refused(|c| c.rrf_k = f32::INFINITY), Some("rrf_k"));
         assert_eq!(refused(|c| c.rrf_k = 0.0), Some("rrf_k"));
         assert_eq!(refused(|c| c.fused_keep = 0), Some("fused_keep"));

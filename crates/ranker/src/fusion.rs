@@ -1,6 +1,11 @@
-//! Reciprocal rank fusion. Only ranks are fused: scores of different lanes are not on one scale.
+//! Two lists become one: by reciprocal ranks, or by weighted scores.
+//!
+//! The one thing a newcomer gets wrong: scores of different lanes are not on one scale. Reciprocal ranks ignore them;
+//! weighted fusion first stretches each list over 0 to 1.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use crate::FusionWeights;
 
 /// Fuses two ranked lists: a key scores the sum of `1 / (k + rank)` over the lists that have it.
 ///
@@ -12,26 +17,107 @@ use std::collections::{BTreeMap, BTreeSet};
 /// assert_eq!(fused, [("b", 1.0 / 62.0 + 1.0 / 61.0), ("a", 1.0 / 61.0)]);
 /// ```
 pub fn fuse<K: Clone + Ord>(lexical: &[K], dense: &[K], k: f32, keep: usize) -> Vec<(K, f32)> {
-    let mut fused = merge(&[(1.0, lexical), (1.0, dense)], k);
+    let mut scores = BTreeMap::<&K, f32>::new();
+    for keys in [lexical, dense] {
+        let mut seen = BTreeSet::new();
+        for (index, key) in keys.iter().enumerate() {
+            if seen.insert(key) {
+                *scores.entry(key).or_default() += 1.0 / (k + (index + 1) as f32);
+            }
+        }
+    }
+    let mut fused = best_first(scores.into_iter().map(|(key, score)| (key.clone(), score)).collect());
     fused.truncate(keep);
     fused
 }
 
-/// Fuses weighted lists; order as in [`fuse`].
-pub(crate) fn merge<K: Clone + Ord>(lists: &[(f32, &[K])], k: f32) -> Vec<(K, f32)> {
-    let mut scores = BTreeMap::<&K, f32>::new();
-    for (weight, keys) in lists {
-        let mut seen = BTreeSet::new();
-        for (index, key) in keys.iter().enumerate() {
-            if seen.insert(key) {
-                *scores.entry(key).or_default() += weight / (k + (index + 1) as f32);
-            }
+/// Fuses two scored lists. Scores of the lexical list are shares, 0 to 1; those of the dense list are divided by the best
+/// one, and what is below 0 counts as 0. A key that a list lacks has 0 there. The two are added by `weights`, those for
+/// foreign keys where `is_foreign` says so.
+///
+/// Returns every key with its score, best first; equal scores in order of the key. A key that stands twice in a list
+/// counts where it stands first.
+///
+/// ```
+/// use casebook_ranker::{FusionWeights, fuse_weighted};
+///
+/// let (lexical, dense) = ([("same", 1.0), ("words", 0.5)], [("foreign", 0.5), ("same", 0.25)]);
+/// let fused = fuse_weighted(&lexical, &dense, |key| *key == "foreign", &FusionWeights::default());
+/// assert_eq!(fused, [("foreign", 1.0), ("same", 0.75), ("words", 0.25)]);
+/// ```
+pub fn fuse_weighted<K: Clone + Ord>(
+    lexical: &[(K, f32)],
+    dense: &[(K, f32)],
+    is_foreign: impl Fn(&K) -> bool,
+    weights: &FusionWeights,
+) -> Vec<(K, f32)> {
+    let best = dense.iter().map(|(_, score)| *score).fold(0.0, f32::max);
+    let share = |score: f32| if best > 0.0 { (score / best).max(0.0) } else { 0.0 };
+    let lexical = first_of_each(lexical.iter().map(|(key, score)| (key, *score)));
+    let dense = first_of_each(dense.iter().map(|(key, score)| (key, share(*score))));
+    let keys: BTreeSet<&K> = lexical.keys().chain(dense.keys()).copied().collect();
+    let score = |key: &K| {
+        let (lexical, dense) = (lexical.get(key).unwrap_or(&0.0), dense.get(key).unwrap_or(&0.0));
+        if is_foreign(key) {
+            weights.foreign_dense * dense + weights.foreign_lexical * lexical
+        } else {
+            weights.dense * dense + (1.0 - weights.dense) * lexical
+        }
+    };
+    best_first(keys.into_iter().map(|key| (key.clone(), score(key))).collect())
+}
+
+fn first_of_each<'k, K: Ord>(list: impl Iterator<Item = (&'k K, f32)>) -> BTreeMap<&'k K, f32> {
+    let mut scores = BTreeMap::new();
+    for (key, score) in list {
+        scores.entry(key).or_insert(score);
+    }
+    scores
+}
+
+/// Stable: equal scores stay in order of the key.
+fn best_first<K>(mut scored: Vec<(K, f32)>) -> Vec<(K, f32)> {
+    scored.sort_by(|one, other| other.1.total_cmp(&one.1));
+    scored
+}
+
+/// Returns the scores of a lane's list as shares of its best one, 0 to 1.
+///
+/// A share of 0 stands for what the lane did not list. Where the list is as long as its `limit`, something may have been
+/// left out with a score just below the last one's, so that one is 0; else everything else scores 0.
+pub fn shares<K: Clone>(list: &[(K, f32)], limit: usize) -> Vec<(K, f32)> {
+    let scores = || list.iter().map(|(_, score)| *score);
+    let (worst, best) = (
+        scores().fold(f32::INFINITY, f32::min),
+        scores().fold(f32::NEG_INFINITY, f32::max),
+    );
+    let floor = if list.len() >= limit { worst } else { worst.min(0.0) };
+    let share = |score: f32| {
+        if best > floor {
+            (score - floor) / (best - floor)
+        } else {
+            1.0
+        }
+    };
+    list.iter().map(|(key, score)| (key.clone(), share(*score))).collect()
+}
+
+/// Merges the word lanes' lists, each as [`shares`], by their weights: 1 is the best hit of every lane that found
+/// something. Best first, equal
+/// scores in order of the key.
+pub fn merge_words<K: Clone + Ord>(lists: &[(f32, Vec<(K, f32)>)]) -> Vec<(K, f32)> {
+    let weights: f32 = lists
+        .iter()
+        .filter(|(_, list)| !list.is_empty())
+        .map(|(weight, _)| weight)
+        .sum();
+    let mut merged = BTreeMap::<&K, f32>::new();
+    for (weight, list) in lists {
+        for (key, share) in list {
+            *merged.entry(key).or_default() += weight * share / weights;
         }
     }
-    let mut fused: Vec<_> = scores.into_iter().map(|(key, score)| (key.clone(), score)).collect();
-    // Stable: equal scores stay in order of the key.
-    fused.sort_by(|one, other| other.1.total_cmp(&one.1));
-    fused
+    best_first(merged.into_iter().map(|(key, score)| (key.clone(), score)).collect())
 }
 
 #[cfg(test)]
@@ -66,9 +152,51 @@ mod tests {
         assert!(order(&[], &[], 2).is_empty());
     }
 
+    fn weighted(lexical: &[(&'static str, f32)], dense: &[(&'static str, f32)]) -> Vec<(&'static str, f32)> {
+        let weights = FusionWeights {
+            dense: 0.5,
+            foreign_dense: 1.0,
+            foreign_lexical: 0.25,
+        };
+        fuse_weighted(lexical, dense, |key| key.starts_with('~'), &weights)
+    }
+
     #[test]
-    fn a_heavier_list_leads() {
-        let merged = merge(&[(1.0, &["a", "b"]), (2.0, &["b", "a"])], 60.0);
-        assert_eq!(merged[0].0, "b");
+    fn a_foreign_key_needs_no_words() {
+        let fused = weighted(&[("a", 1.0)], &[("~b", 0.8), ("a", 0.4)]);
+        assert_eq!(fused, [("~b", 1.0), ("a", 0.75)]);
+        assert_eq!(weighted(&[("~b", 1.0)], &[]), [("~b", 0.25)]);
+    }
+
+    #[test]
+    fn dense_scores_that_are_not_above_0_count_nothing() {
+        assert_eq!(
+            weighted(&[("a", 0.5)], &[("b", 0.0), ("c", -1.0)]),
+            [("a", 0.25), ("b", 0.0), ("c", 0.0)]
+        );
+        assert_eq!(weighted(&[], &[("b", 0.5), ("c", -1.0)]), [("b", 0.5), ("c", 0.0)]);
+        assert_eq!(weighted(&[("a", 1.0), ("a", 0.1)], &[]), [("a", 0.5)]);
+    }
+
+    #[test]
+    fn a_list_that_was_cut_ends_at_0_and_a_whole_one_does_not() {
+        assert_eq!(
+            shares(&[("a", 8.0), ("b", 4.0), ("c", 2.0)], 9),
+            [("a", 1.0), ("b", 0.5), ("c", 0.25)]
+        );
+        assert_eq!(
+            shares(&[("a", 8.0), ("b", 5.0), ("c", 2.0)], 3),
+            [("a", 1.0), ("b", 0.5), ("c", 0.0)]
+        );
+        assert_eq!(shares(&[("a", -2.0), ("b", -4.0)], 9), [("a", 1.0), ("b", 0.0)]);
+        assert_eq!(shares(&[("a", 3.0)], 1), [("a", 1.0)]);
+        assert_eq!(shares::<&str>(&[], 1), []);
+    }
+
+    #[test]
+    fn a_heavier_lane_leads() {
+        let merged = merge_words(&[(1.0, vec![("a", 1.0), ("b", 0.5)]), (3.0, vec![("b", 1.0)])]);
+        assert_eq!(merged, [("b", 0.875), ("a", 0.25)]);
+        assert_eq!(merge_words(&[(1.0, vec![("a", 1.0)]), (3.0, vec![])]), [("a", 1.0)]);
     }
 }

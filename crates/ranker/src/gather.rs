@@ -3,18 +3,18 @@
 use std::collections::{BTreeSet, HashMap};
 
 use casebook_corpus::Degradation;
-use casebook_index::{UnitKey, UnitRecord, UnitSource, UnitSourceError};
+use casebook_index::{Language, UnitKey, UnitRecord, UnitSource, UnitSourceError};
 
-use crate::fusion::{fuse, merge};
+use crate::fusion::{fuse, fuse_weighted, merge_words, shares};
 use crate::hit::Hit;
 use crate::recall::{LaneList, Recall};
-use crate::{Disposition, RankedScore, RankerConfig, StageScores};
+use crate::{Disposition, Fusion, RankedScore, RankerConfig, StageScores};
 
 /// A lane returned units that the revision lacks, one unit twice, scores that are no numbers or more than it was asked
 /// for; those hits were dropped.
 pub const LANE_BROKEN_HIT: &str = "lane_broken_hit";
 
-/// The score of an identity hit in the lexical list; merged word hits are scaled to be at most this.
+/// The score of an identity hit in the lexical list; a merged word hit has at most this.
 const IDENTITY_SCORE: f32 = 1.0;
 
 /// A lane's sound hits: positions in the pool, with the lane's scores.
@@ -42,6 +42,7 @@ pub(crate) struct Gathered {
 /// no rank or score, so that nobody learns from it.
 pub(crate) fn gather(
     recall: &Recall,
+    query_language: Language,
     units: &dyn UnitSource,
     admit: &dyn Fn(&UnitRecord) -> Option<Disposition>,
     config: &RankerConfig,
@@ -57,27 +58,27 @@ pub(crate) fn gather(
     for list in &recall.words {
         let sound = pool.take(Some(list), config.lexical_limit, degradations);
         pool.note_words(list.name, &sound);
-        words.push((config.lexical_weights.of(list.name), positions(&sound)));
+        words.push((
+            config.lexical_weights.of(list.name),
+            shares(&sound, config.lexical_limit),
+        ));
     }
     let dense = pool.take(recall.dense.as_ref(), config.dense_limit, degradations);
     pool.note(&dense, |scores| &mut scores.dense);
     let lexical = lexical_list(&identity, &words, config);
     pool.note(&lexical, |scores| &mut scores.lexical);
     let starved = pool.starved;
-    let hits = pool.fused(&positions(&lexical), &positions(&dense), config);
+    let hits = pool.fused(&lexical, &dense, query_language, config);
     Ok(Gathered { hits, starved })
 }
 
 /// Identity hits in their order, then the merge of the word lanes. One word lane alone keeps its own order.
-fn lexical_list(identity: &SoundList, words: &[(f32, Vec<usize>)], config: &RankerConfig) -> SoundList {
-    let lists: Vec<_> = words.iter().map(|(weight, list)| (*weight, list.as_slice())).collect();
-    let best_possible: f32 = lists.iter().map(|(weight, _)| weight / (config.rrf_k + 1.0)).sum();
+fn lexical_list(identity: &SoundList, words: &[(f32, SoundList)], config: &RankerConfig) -> SoundList {
     let named: BTreeSet<_> = positions(identity).into_iter().collect();
-    let merged = merge(&lists, config.rrf_k);
+    let merged = merge_words(words);
     let merged = merged.into_iter().filter(|(position, _)| !named.contains(position));
-    let scaled = merged.map(|(position, score)| (position, IDENTITY_SCORE * score / best_possible));
     let led = identity.iter().map(|(position, _)| (*position, IDENTITY_SCORE));
-    led.chain(scaled).take(config.lexical_limit).collect()
+    led.chain(merged).take(config.lexical_limit).collect()
 }
 
 fn positions(list: &SoundList) -> Vec<usize> {
@@ -150,16 +151,29 @@ impl Pool {
         }
     }
 
-    fn fused(self, lexical: &[usize], dense: &[usize], config: &RankerConfig) -> Vec<Hit> {
+    fn fused(
+        mut self,
+        lexical: &SoundList,
+        dense: &SoundList,
+        query_language: Language,
+        config: &RankerConfig,
+    ) -> Vec<Hit> {
+        let rrf = fuse(&positions(lexical), &positions(dense), config.rrf_k, usize::MAX);
+        let is_foreign = |position: &usize| self.hits[*position].language.is_foreign_to(query_language);
+        let weighted = fuse_weighted(lexical, dense, is_foreign, &config.fusion_weights);
+        self.note(&rrf, |scores| &mut scores.rrf);
+        self.note(&weighted, |scores| &mut scores.weighted);
+        let chosen = match config.fusion {
+            Fusion::Rrf => rrf,
+            Fusion::Weighted => weighted,
+        };
         let mut waiting: Vec<_> = self.hits.into_iter().map(Some).collect();
         let mut hits = Vec::with_capacity(waiting.len());
-        for (rank, (position, score)) in fuse(lexical, dense, config.rrf_k, usize::MAX).into_iter().enumerate() {
+        for (rank, (position, score)) in chosen.into_iter().enumerate() {
             let Some(mut hit) = waiting[position].take() else {
                 continue;
             };
-            let ranked = RankedScore::at(rank, score);
-            hit.scores.rrf = Some(ranked);
-            hit.scores.fused = (rank < config.fused_keep).then_some(ranked);
+            hit.scores.fused = (rank < config.fused_keep).then_some(RankedScore::at(rank, score));
             hits.push(hit);
         }
         // A unit whose every hit was broken, or that no limit had room for, has no rank at all: no lane found it.

@@ -1,16 +1,18 @@
 //! A recalled unit on its way through the chain.
 
 use casebook_corpus::{ResourceId, Standing};
-use casebook_index::UnitRecord;
+use casebook_index::{Language, UnitRecord};
 
-use crate::{Candidate, DeltaAction, Disposition, RankedScore, Redirect, StageScores};
+use crate::{Candidate, DeltaAction, Disposition, RankedScore, Redirect, StageScores, WordMatch};
 
 /// A candidate that is not yet decided on, with all that the stages need of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub(crate) record: UnitRecord,
+    pub(crate) language: Language,
     pub(crate) scores: StageScores,
     pub(crate) pair_score: Option<f32>,
+    pub(crate) matches: Vec<WordMatch>,
     pub(crate) redirected_from: Option<(ResourceId, Redirect)>,
     /// Asked for by id, path or title, itself or by way of the resource that it replaced.
     pub(crate) named: bool,
@@ -25,9 +27,11 @@ pub(crate) struct Hit {
 impl Hit {
     pub(crate) fn new(record: UnitRecord) -> Self {
         Self {
+            language: Language::of(&record.unit.text),
             record,
             scores: StageScores::default(),
             pair_score: None,
+            matches: Vec::new(),
             redirected_from: None,
             named: false,
             led_pair: None,
@@ -69,11 +73,13 @@ impl Hit {
             unit_key: self.record.unit.unit_key,
             content_hash: self.record.unit.content_hash,
             token_count: self.record.unit.token_count,
+            language: self.language,
             scores: self.scores,
             pair_score: self.pair_score,
             disposition: self.disposition.unwrap_or(Disposition::NotReranked),
             redirected_from: self.redirected_from,
             action,
+            matches: self.matches,
         }
     }
 }

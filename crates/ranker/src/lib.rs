@@ -26,16 +26,16 @@ pub use activation::{
     Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape,
     Fragment, HeldFragment, RankedScore, Redirect, Removed, Role, Stage, StageLatency, StageScores, TimeLabel,
 };
-pub use casebook_index::{Locator, RevisionId, UnitKey};
+pub use casebook_index::{Language, Locator, RevisionId, UnitKey};
 pub use chain::{QUERY_WITHOUT_TERMS, activate};
-pub use config::{ConfigError, HistoryMode, LexicalWeights, RankerConfig};
+pub use config::{ConfigError, Fusion, FusionWeights, HistoryMode, LexicalWeights, RankerConfig};
 pub use delta::apply_delta;
 pub use error::ActivateError;
-pub use fusion::fuse;
+pub use fusion::{fuse, fuse_weighted, merge_words, shares};
 pub use gather::LANE_BROKEN_HIT;
 pub use guard::INDEX_STALE;
 pub use input::{Lanes, SourceState, Tools};
 pub use recall::{LANE_BEHIND, LANE_FAILED, LANE_PANICKED};
 pub use redirect::REDIRECT_BROKEN;
 pub use rerank::RERANK_SKIPPED;
-pub use scorer::{PairScore, PairScorer, ScoreError};
+pub use scorer::{PairScore, PairScorer, ScoreError, WordMatch};

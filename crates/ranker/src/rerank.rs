@@ -8,7 +8,7 @@ use casebook_index::{Cancel, Passage, UnitRecord};
 use crate::error::with_causes;
 use crate::hit::Hit;
 use crate::phrase::Terms;
-use crate::{PairScorer, RankedScore, RankerConfig};
+use crate::{PairScorer, RankedScore, RankerConfig, WordMatch};
 
 /// The pair scorer did not work or had no time left; the fused order stands and relevance was not tested.
 pub const RERANK_SKIPPED: &str = "rerank_skipped";
@@ -84,9 +84,31 @@ pub(crate) fn rerank(
         hits[*position].pair_score = Some(*pair);
         hits[*position].scores.reranker = Some(RankedScore::at(rank, *score));
     }
+    if let Some(scorer) = scorer {
+        note_matches(scorer, query, hits, &order);
+    }
     order.clear();
     order.extend(scored.into_iter().map(|(position, ..)| position));
     order
+}
+
+/// Notes which words met. A scorer that fails at it leaves the answer as it is: matches are shown and rank nothing.
+fn note_matches(scorer: &dyn PairScorer, query: &str, hits: &mut [Hit], order: &[usize]) {
+    let texts: Vec<&str> = order
+        .iter()
+        .map(|position| hits[*position].record.unit.text.as_str())
+        .collect();
+    let found = catch_unwind(AssertUnwindSafe(|| scorer.matches(query, &texts))).unwrap_or_default();
+    let fits =
+        |text: &str, at: &WordMatch| query.get(at.query.clone()).is_some() && text.get(at.text.clone()).is_some();
+    let sound: Vec<Vec<WordMatch>> = texts
+        .iter()
+        .zip(found)
+        .map(|(text, matches)| matches.into_iter().filter(|at| fits(text, at)).collect())
+        .collect();
+    for (position, matches) in order.iter().zip(sound) {
+        hits[*position].matches = matches;
+    }
 }
 
 /// Returns one finite score per record, or why there is none.

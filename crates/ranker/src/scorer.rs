@@ -1,5 +1,7 @@
 //! The contract of a reranker.
 
+use std::ops::Range;
+
 use casebook_index::{Cancel, Passage};
 
 /// How well one passage answers the query.
@@ -17,6 +19,19 @@ impl PairScore {
     }
 }
 
+/// A word of the query and the word of a text that is nearest to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WordMatch {
+    /// Where the word first stands in the query, in bytes.
+    pub query: Range<usize>,
+    /// Where its match first stands in the text, in bytes.
+    pub text: Range<usize>,
+    /// How near the two are on the scorer's own scale; for late interaction their cosine.
+    pub nearness: f32,
+    /// Share of the word in the query's weight, above 0; all words together have 1.
+    pub share: f32,
+}
+
 /// Scores passages against a query.
 ///
 /// Contract: deterministic; one score per passage, in order; any text is allowed.
@@ -29,6 +44,13 @@ pub trait PairScorer: Send + Sync {
     /// # Errors
     /// When cancelled (the deadline passed) or when the scorer cannot work; the ranker then goes on without it.
     fn score(&self, query: &str, passages: &[Passage<'_>], cancel: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError>;
+
+    /// Returns, per text, which of its words answer which words of the query, in order of the query; none where the
+    /// scorer does not work by words. For showing, not for ranking.
+    fn matches(&self, query: &str, texts: &[&str]) -> Vec<Vec<WordMatch>> {
+        let _ = query;
+        vec![Vec::new(); texts.len()]
+    }
 }
 
 /// A scorer cannot work.

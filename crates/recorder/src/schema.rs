@@ -5,9 +5,14 @@ use casebook_storage::Migration;
 /// Marks the file as a history database of ours.
 pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"CbHi");
 
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    sql: include_str!("schema/0001_log_and_runs.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        sql: include_str!("schema/0001_log_and_runs.sql"),
+    },
+    Migration {
+        sql: include_str!("schema/0002_weighted_fusion.sql"),
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -23,7 +28,10 @@ mod tests {
             .collect();
         assert_eq!(
             digests,
-            ["8ee1691f7b0bd62a313b6e0eb3335e490b036f87fbada5d5663053748e627164"]
+            [
+                "8ee1691f7b0bd62a313b6e0eb3335e490b036f87fbada5d5663053748e627164",
+                "9211959ffdcaf01d2da1d5ff3bdb67592f164c551fe061892201b2c4ca5df8ba"
+            ]
         );
     }
 }

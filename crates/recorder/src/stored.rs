@@ -1,7 +1,8 @@
 //! The stored form of events: array-encoded MessagePack, apart from the runtime types and converted by hand.
 //!
-//! The one thing a newcomer gets wrong: these structs are a file format. A field is never added, moved or retyped; a new
-//! shape is a new version of its kind, and [`Event::decode`] lifts the old one on reading.
+//! The one thing a newcomer gets wrong: these structs are a file format. A field is never moved or retyped. A new
+//! version of a kind may add fields at the end of a struct, with a default for what was written before; [`Event::decode`]
+//! reads all versions.
 
 mod corpus;
 mod started;
@@ -32,8 +33,8 @@ impl Event {
     /// Returns the kind and the version that is written today.
     pub(crate) fn kind(&self) -> (&'static str, u32) {
         match self {
-            Self::RunStarted(_) => ("run_started", 1),
-            Self::RunSucceeded(_) => ("run_succeeded", 1),
+            Self::RunStarted(_) => ("run_started", 2),
+            Self::RunSucceeded(_) => ("run_succeeded", 2),
             Self::RunFailed(_) => ("run_failed", 1),
             Self::CorpusFrozen(_) => ("corpus_frozen", 1),
         }
@@ -51,8 +52,8 @@ impl Event {
     /// Reads any version ever written; an older one is lifted to today's shape here.
     pub(crate) fn decode(kind: &str, version: u32, payload: &[u8]) -> Result<Self, PayloadError> {
         Ok(match (kind, version) {
-            ("run_started", 1) => Self::RunStarted(rmp_serde::from_slice(payload)?),
-            ("run_succeeded", 1) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
+            ("run_started", 1 | 2) => Self::RunStarted(rmp_serde::from_slice(payload)?),
+            ("run_succeeded", 1 | 2) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
             ("run_failed", 1) => Self::RunFailed(rmp_serde::from_slice(payload)?),
             ("corpus_frozen", 1) => Self::CorpusFrozen(rmp_serde::from_slice(payload)?),
             _ => {
@@ -201,5 +202,45 @@ impl<'de> Deserialize<'de> for Digest {
         }
 
         deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use casebook_ranker::{Fusion, Language};
+
+    use super::*;
+
+    /// Bytes that version 1 wrote, by kind.
+    fn version_1(kind: &str) -> Event {
+        let lines = include_str!("../testdata/events_v1.txt").lines();
+        let mut kinds = lines.filter_map(|line| line.split_once(' '));
+        let (_, digits) = kinds.find(|(written, _)| *written == kind).unwrap();
+        let payload: Vec<u8> = (0..digits.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
+            .collect();
+        Event::decode(kind, 1, &payload).unwrap()
+    }
+
+    #[test]
+    fn a_run_of_version_1_was_fused_by_reciprocal_ranks() {
+        let Event::RunStarted(started) = version_1("run_started") else {
+            panic!("another kind");
+        };
+        assert_eq!(started.config.into_runtime().unwrap().fusion, Fusion::Rrf);
+    }
+
+    #[test]
+    fn an_answer_of_version_1_says_nothing_of_languages_and_matches() {
+        let Event::RunSucceeded(succeeded) = version_1("run_succeeded") else {
+            panic!("another kind");
+        };
+        let activation = succeeded.into_runtime(|_, _| String::new()).unwrap();
+        assert_eq!(activation.query_language, Language::Zh, "{}", activation.query);
+        let candidate = &activation.candidates[0];
+        assert_eq!(candidate.language, Language::Other);
+        assert_eq!((candidate.scores.weighted, candidate.matches.len()), (None, 0));
+        assert!(candidate.scores.rrf.is_some());
     }
 }

@@ -174,7 +174,9 @@ pub struct Candidate {
     pub other: BTreeMap<String, Scored>,
     /// Reciprocal rank fusion.
     pub rrf: Option<Scored>,
-    /// The profile's fusion.
+    /// Weighted fusion, aware of languages.
+    pub weighted: Option<Scored>,
+    /// The profile's fusion, one of the two.
     pub fused: Option<Scored>,
     /// The reranker, blended as the profile says.
     pub reranker: Option<Scored>,
@@ -190,6 +192,24 @@ pub struct Candidate {
     pub redirected_from: Option<Redirected>,
     /// `add`, `replace` or `reuse`, where selected.
     pub action: Option<String>,
+    /// The language of its text by script: `zh`, `en` or `other`.
+    pub language: String,
+    /// Which words of its text answer which words of the question, for a candidate that the reranker saw.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matches: Vec<WordMatch>,
+}
+
+/// A word of the question and the word of a text that is nearest to it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WordMatch {
+    /// First and end byte of the word in the question.
+    pub query: [usize; 2],
+    /// First and end byte of its match in the unit's text.
+    pub text: [usize; 2],
+    /// How near the two are: a cosine for the embedded reranker.
+    pub nearness: f32,
+    /// Share of the word in the question's weight.
+    pub share: f32,
 }
 
 /// A hit that was led to another resource.
@@ -362,6 +382,7 @@ impl Candidate {
             sparse: None,
             other: BTreeMap::new(),
             rrf: None,
+            weighted: None,
             fused: None,
             reranker: None,
             pair_score: None,
@@ -369,6 +390,8 @@ impl Candidate {
             disposition: ranker::Disposition::NotVisible.to_string(),
             redirected_from: None,
             action: None,
+            language: HIDDEN.into(),
+            matches: Vec::new(),
         }
     }
 }
@@ -397,6 +420,7 @@ impl From<&ranker::Candidate> for Candidate {
                 .map(|(name, score)| (name.clone(), (*score).into()))
                 .collect(),
             rrf: scored(scores.rrf),
+            weighted: scored(scores.weighted),
             fused: scored(scores.fused),
             reranker: scored(scores.reranker),
             pair_score: candidate.pair_score,
@@ -410,6 +434,19 @@ impl From<&ranker::Candidate> for Candidate {
                     reason: reason.to_string(),
                 }),
             action: candidate.action.map(|action| action.to_string()),
+            language: candidate.language.to_string(),
+            matches: candidate.matches.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<&ranker::WordMatch> for WordMatch {
+    fn from(met: &ranker::WordMatch) -> Self {
+        Self {
+            query: [met.query.start, met.query.end],
+            text: [met.text.start, met.text.end],
+            nearness: met.nearness,
+            share: met.share,
         }
     }
 }

@@ -79,6 +79,26 @@ pub(crate) const KEYS: &[Key] = &[
     key("index.fts5", Kind::Flag, "the substring lane"),
     key("index.tantivy", Kind::Flag, "the word lane"),
     key(
+        "ranker.profile",
+        Kind::Text,
+        "\"v3\" (weighted fusion that knows languages) or \"v2\" (reciprocal rank fusion)",
+    ),
+    key(
+        "ranker.dense_share",
+        Kind::Number,
+        "share of the dense list in weighted fusion; the lexical list has the rest",
+    ),
+    key(
+        "ranker.foreign_dense",
+        Kind::Number,
+        "weight of the dense list for a text in another language than the question",
+    ),
+    key(
+        "ranker.foreign_lexical",
+        Kind::Number,
+        "weight of the lexical list for a text in another language than the question",
+    ),
+    key(
         "ranker.lexical_limit",
         Kind::Unsigned,
         "units that the lexical list holds at most",

@@ -58,10 +58,14 @@ fn every_arm_is_measured_and_written() {
     );
     assert_eq!(whole.groups[0].metrics.mrr_10, 1.0);
     let written = files(&dir.path().join("out"));
-    let whole = &written[5].1;
-    assert!(whole.starts_with("q1 Q0 a 1 1 v2\nq2 Q0 b 1 "), "{whole}");
-    assert!(written[6].1.contains("\"MRR@10\": 1.0"), "{}", written[6].1);
-    assert!(!written[6].1.contains("query_p50_us"));
+    let named = |end: &str| &written.iter().find(|(name, _)| name.ends_with(end)).unwrap().1;
+    for arm in ["full", "v2", "v3"] {
+        let whole = named(&format!(".{arm}.trec"));
+        assert!(whole.starts_with(&format!("q1 Q0 a 1 1 {arm}\nq2 Q0 b 1 ")), "{whole}");
+    }
+    let results = named("results.json");
+    assert!(results.contains("\"MRR@10\": 1.0"), "{results}");
+    assert!(!results.contains("query_p50_us"));
 }
 
 #[test]
@@ -71,7 +75,7 @@ fn a_scope_is_searched_alone_unless_scopes_are_ignored() {
     for (scopes, found) in [(ScopeUse::Honour, false), (ScopeUse::Ignore, true)] {
         let out = dir.path().join(format!("out-{found}"));
         run(&set, &out, scopes).unwrap();
-        for (name, text) in files(&out).iter().take(6) {
+        for (name, text) in files(&out).iter().take(Arm::ALL.len()) {
             let leaks = text
                 .lines()
                 .any(|line| line.starts_with("q1 Q0 c ") || line.starts_with("q1 Q0 b "));
@@ -169,6 +173,6 @@ fn arms_are_read_by_name() {
     let error = "bm25".parse::<Arm>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "unknown arm \"bm25\"; expected one of fts5, tantivy, lexical, dense, rrf, v2"
+        "unknown arm \"bm25\"; expected one of fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full"
     );
 }

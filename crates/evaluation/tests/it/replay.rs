@@ -4,8 +4,8 @@ use casebook_corpus::{RecordSource, Resource};
 use casebook_evaluation::{Replay, replay};
 use casebook_index::{BuildRequest, Index, LockWait};
 use casebook_ranker::{
-    Activation, ActivationRequest, Disposition, HistoryMode, Lanes, RankedScore, RankerConfig, Role, SourceState,
-    Tools, activate,
+    Activation, ActivationRequest, Disposition, HistoryMode, Lanes, Language, RankedScore, RankerConfig, Role,
+    SourceState, Tools, activate,
 };
 use casebook_testkit::{FixedClock, resource};
 use proptest::prelude::*;
@@ -181,6 +181,24 @@ fn what_recall_and_fusion_recorded_is_checked() {
     check(|trace| swap!(trace, 1, 9, lexical), "stage lexical");
     check(|trace| swap!(trace, 1, 9, dense), "stage fusion");
     check(|trace| swap!(trace, 1, 9, rrf), "stage fusion");
+    check(|trace| swap!(trace, 1, 9, weighted), "stage fusion");
+    check(
+        |trace| {
+            let place = at(trace, 2, |scores| scores.weighted);
+            trace.candidates[place].language = match trace.candidates[place].language {
+                Language::En => Language::Zh,
+                _ => Language::En,
+            };
+        },
+        "weighted",
+    );
+    check(
+        |trace| {
+            let place = at(trace, 3, |scores| scores.lexical);
+            trace.candidates[place].scores.lexical.as_mut().unwrap().score = 0.99;
+        },
+        "lexical score at its rank",
+    );
     check(
         |trace| {
             let place = at(trace, 1, |scores| scores.rrf);
@@ -190,8 +208,8 @@ fn what_recall_and_fusion_recorded_is_checked() {
     );
     check(
         |trace| {
-            let place = at(trace, 10, |scores| scores.rrf);
-            trace.candidates[place].scores.fused = trace.candidates[place].scores.rrf;
+            let place = at(trace, 10, |scores| scores.weighted);
+            trace.candidates[place].scores.fused = trace.candidates[place].scores.weighted;
         },
         "fused rank",
     );
@@ -254,6 +272,8 @@ fn another_profile_does_not_give_the_same() {
     let activation = Memory::new(notes()).record("索引 index", &config(), true);
     for change in [
         |config: &mut RankerConfig| config.rrf_k = 10.0,
+        |config: &mut RankerConfig| config.fusion_weights.dense = 0.9,
+        |config: &mut RankerConfig| config.fusion = casebook_ranker::Fusion::Rrf,
         |config: &mut RankerConfig| config.fused_keep = 8,
         |config: &mut RankerConfig| config.rerank_depth = 6,
         |config: &mut RankerConfig| config.rerank_weight = 1.0,

@@ -2,6 +2,7 @@
 
 mod delta;
 mod dispositions;
+mod fusion;
 mod guards;
 mod history;
 #[cfg(test)]

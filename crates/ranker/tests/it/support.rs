@@ -34,7 +34,7 @@ fn weights() -> RankerConfig {
         rerank_weight: 1.0,
         min_relevance: 0.1,
         relevance_share: 0.4,
-        ..RankerConfig::default()
+        ..RankerConfig::v2()
     }
 }
 
@@ -238,6 +238,7 @@ fn render_candidate(candidate: &Candidate) -> String {
         ("dense", scores.dense),
         ("sparse", scores.sparse),
         ("rrf", scores.rrf),
+        ("weighted", scores.weighted),
         ("fused", scores.fused),
         ("reranker", scores.reranker),
         ("final", scores.final_),

@@ -1,7 +1,7 @@
-//! `run_started`, version 1: what was asked, under which constants, by which process.
+//! `run_started`, version 2: what was asked, under which constants, by which process.
 
 use casebook_corpus::{ProjectId, Scope, Timestamp};
-use casebook_ranker::{ActivationRequest, HistoryMode, LexicalWeights, RankerConfig};
+use casebook_ranker::{ActivationRequest, Fusion, FusionWeights, HistoryMode, LexicalWeights, RankerConfig};
 use serde::{Deserialize, Serialize};
 
 use super::{StoredHeld, Word, count, restore_state, store_state, word};
@@ -45,6 +45,17 @@ pub(crate) struct StoredConfig {
     fragment_limit: u64,
     history: Word,
     deadline_ms: u64,
+    /// Since version 2; before, fusion was by reciprocal ranks.
+    #[serde(default)]
+    fusion: Option<StoredFusion>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StoredFusion {
+    mode: Word,
+    dense: f32,
+    foreign_dense: f32,
+    foreign_lexical: f32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -107,11 +118,30 @@ impl StoredConfig {
                 HistoryMode::Attach => "attach".into(),
             },
             deadline_ms: config.deadline_ms,
+            fusion: Some(StoredFusion {
+                mode: config.fusion.as_str().into(),
+                dense: config.fusion_weights.dense,
+                foreign_dense: config.fusion_weights.foreign_dense,
+                foreign_lexical: config.fusion_weights.foreign_lexical,
+            }),
         }
     }
 
     pub(crate) fn into_runtime(self) -> Result<RankerConfig, PayloadError> {
+        let (fusion, fusion_weights) = match self.fusion {
+            None => (Fusion::Rrf, FusionWeights::default()),
+            Some(fusion) => (
+                word("fusion", &fusion.mode, Fusion::from_str_opt)?,
+                FusionWeights {
+                    dense: fusion.dense,
+                    foreign_dense: fusion.foreign_dense,
+                    foreign_lexical: fusion.foreign_lexical,
+                },
+            ),
+        };
         Ok(RankerConfig {
+            fusion,
+            fusion_weights,
             profile: self.profile,
             lexical_limit: count("lexical_limit", self.lexical_limit)?,
             lexical_weights: LexicalWeights {

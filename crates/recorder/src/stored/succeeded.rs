@@ -1,12 +1,12 @@
-//! `run_succeeded`, version 1: the full trace, without the fragments' texts.
+//! `run_succeeded`, version 2: the full trace, without the fragments' texts.
 //!
 //! A text is private and large and the same in many Runs; it lies in the blob store under its hash and is filled in
 //! again on reading.
 
 use casebook_corpus::{ContentHash, Degradation, Fidelity, ResourceId, Scope, Timestamp};
 use casebook_ranker::{
-    Activation, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape, Fragment, Locator, RankedScore,
-    Redirect, Removed, RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel, UnitKey,
+    Activation, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape, Fragment, Language, Locator,
+    RankedScore, Redirect, Removed, RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel, UnitKey, WordMatch,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,9 @@ pub(crate) struct RunSucceeded {
     degradations: Vec<StoredDegradation>,
     pub(crate) latencies: Vec<StoredLatency>,
     budget: StoredBudget,
+    /// Since version 2.
+    #[serde(default)]
+    query_language: Option<Word>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,6 +73,23 @@ pub(crate) struct StoredCandidate {
     pub(crate) disposition: Word,
     pub(crate) redirected_from: Option<(ResourceId, Word)>,
     pub(crate) action: Option<Word>,
+    /// Since version 2.
+    #[serde(default)]
+    language: Option<Word>,
+    /// Since version 2.
+    #[serde(default)]
+    matches: Vec<StoredMatch>,
+}
+
+/// Byte ranges of two words, and how near they are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StoredMatch {
+    query_start: u64,
+    query_end: u64,
+    text_start: u64,
+    text_end: u64,
+    nearness: f32,
+    share: f32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,6 +105,9 @@ pub(crate) struct StoredScores {
     fused: Option<StoredRanked>,
     reranker: Option<StoredRanked>,
     last: Option<StoredRanked>,
+    /// Since version 2.
+    #[serde(default)]
+    weighted: Option<StoredRanked>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -141,6 +164,7 @@ impl RunSucceeded {
                 .collect(),
             latencies: activation.latencies.iter().map(StoredLatency::from_runtime).collect(),
             budget: StoredBudget::from_runtime(&activation.budget),
+            query_language: Some(activation.query_language.as_str().into()),
         }
     }
 
@@ -154,6 +178,7 @@ impl RunSucceeded {
             stored.into_runtime(text)
         });
         Ok(Activation {
+            query_language: language(&self.query, self.query_language.as_deref())?,
             query: self.query,
             profile: self.profile,
             revision: self.revision,
@@ -261,6 +286,8 @@ impl StoredCandidate {
                 .as_ref()
                 .map(|(resource, redirect)| (resource.clone(), redirect.as_str().into())),
             action: candidate.action.map(|action| action.as_str().into()),
+            language: Some(candidate.language.as_str().into()),
+            matches: candidate.matches.iter().map(StoredMatch::from_runtime).collect(),
         }
     }
 
@@ -279,18 +306,50 @@ impl StoredCandidate {
             content_hash: self.content_hash.into(),
             resource_hash: self.resource_hash.into(),
             token_count: count("token_count", self.token_count)?,
+            language: language("", self.language.as_deref())?,
             scores: self.scores.into_runtime(),
             pair_score: self.pair_score,
             disposition: word("disposition", &self.disposition, Disposition::from_str_opt)?,
             redirected_from,
             action,
+            matches: restore_all(self.matches, StoredMatch::into_runtime)?,
+        })
+    }
+}
+
+/// Returns the language that was recorded; before version 2 none was, and it is told from the text where there is one.
+fn language(text: &str, recorded: Option<&str>) -> Result<Language, PayloadError> {
+    match recorded {
+        Some(recorded) => word("language", recorded, Language::from_str_opt),
+        None => Ok(Language::of(text)),
+    }
+}
+
+impl StoredMatch {
+    fn from_runtime(met: &WordMatch) -> Self {
+        Self {
+            query_start: met.query.start as u64,
+            query_end: met.query.end as u64,
+            text_start: met.text.start as u64,
+            text_end: met.text.end as u64,
+            nearness: met.nearness,
+            share: met.share,
+        }
+    }
+
+    fn into_runtime(self) -> Result<WordMatch, PayloadError> {
+        Ok(WordMatch {
+            query: count("query_start", self.query_start)?..count("query_end", self.query_end)?,
+            text: count("text_start", self.text_start)?..count("text_end", self.text_end)?,
+            nearness: self.nearness,
+            share: self.share,
         })
     }
 }
 
 impl StoredScores {
     /// Returns the stages that have columns of their own in the projection, in the order of those.
-    pub(crate) fn columns(&self) -> [Option<StoredRanked>; 10] {
+    pub(crate) fn columns(&self) -> [Option<StoredRanked>; 11] {
         [
             self.exact,
             self.lexical,
@@ -302,6 +361,7 @@ impl StoredScores {
             self.fused,
             self.reranker,
             self.last,
+            self.weighted,
         ]
     }
 
@@ -323,6 +383,7 @@ impl StoredScores {
             fused: store(scores.fused),
             reranker: store(scores.reranker),
             last: store(scores.final_),
+            weighted: store(scores.weighted),
         }
     }
 
@@ -344,6 +405,7 @@ impl StoredScores {
             fused: restore(self.fused),
             reranker: restore(self.reranker),
             final_: restore(self.last),
+            weighted: restore(self.weighted),
         }
     }
 }

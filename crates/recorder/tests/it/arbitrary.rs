@@ -3,8 +3,8 @@
 use casebook_corpus::{ContentHash, Degradation, EffectiveHash, Fidelity, ResourceId, Scope, Timestamp};
 use casebook_ranker::{
     Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape,
-    Fragment, HeldFragment, HistoryMode, LexicalWeights, Locator, RankedScore, RankerConfig, Redirect, Removed,
-    RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel, UnitKey,
+    Fragment, Fusion, FusionWeights, HeldFragment, HistoryMode, Language, LexicalWeights, Locator, RankedScore,
+    RankerConfig, Redirect, Removed, RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel, UnitKey, WordMatch,
 };
 use casebook_recorder::RunFailure;
 use casebook_testkit::word_text;
@@ -86,9 +86,17 @@ pub(crate) fn request() -> impl Strategy<Value = ActivationRequest> {
 }
 
 pub(crate) fn config() -> impl Strategy<Value = RankerConfig> {
+    let fusions = select(&[Fusion::Rrf, Fusion::Weighted][..]);
     let modes = select(&[HistoryMode::Off, HistoryMode::Attach][..]);
-    (text(), any::<[usize; 7]>(), any::<[f32; 8]>(), modes, any::<u64>()).prop_map(
-        |(profile, counts, floats, history, deadline_ms)| RankerConfig {
+    (
+        text(),
+        any::<[usize; 7]>(),
+        any::<[f32; 11]>(),
+        modes,
+        fusions,
+        any::<u64>(),
+    )
+        .prop_map(|(profile, counts, floats, history, fusion, deadline_ms)| RankerConfig {
             profile,
             lexical_limit: counts[0],
             lexical_weights: LexicalWeights {
@@ -97,6 +105,12 @@ pub(crate) fn config() -> impl Strategy<Value = RankerConfig> {
                 other: floats[6],
             },
             dense_limit: counts[1],
+            fusion,
+            fusion_weights: FusionWeights {
+                dense: floats[8],
+                foreign_dense: floats[9],
+                foreign_lexical: floats[10],
+            },
             rrf_k: floats[0],
             fused_keep: counts[2],
             rerank_depth: counts[3],
@@ -110,8 +124,7 @@ pub(crate) fn config() -> impl Strategy<Value = RankerConfig> {
             fragment_limit: counts[6],
             history,
             deadline_ms,
-        },
-    )
+        })
 }
 
 pub(crate) fn failure() -> impl Strategy<Value = RunFailure> {
@@ -134,9 +147,15 @@ pub(crate) fn failure() -> impl Strategy<Value = RunFailure> {
 pub(crate) fn activation() -> impl Strategy<Value = Activation> {
     let head = (text(), text(), id(), memory(), time());
     let body = (vec(fragment(), 0..4), vec(id(), 0..3), state(), vec(candidate(), 0..5));
-    let tail = (vec(degradation(), 0..3), vec(latency(), 0..7), any::<[usize; 4]>());
+    let tail = (
+        vec(degradation(), 0..3),
+        vec(latency(), 0..7),
+        any::<[usize; 4]>(),
+        one_of(&Language::ALL),
+    );
     (head, body, tail).prop_map(|(head, body, tail)| Activation {
         query: head.0,
+        query_language: tail.3,
         profile: head.1,
         revision: head.2,
         effective_hash: head.3,
@@ -205,7 +224,7 @@ fn ranked() -> impl Strategy<Value = RankedScore> {
 }
 
 fn scores() -> impl Strategy<Value = StageScores> {
-    (vec(option::of(ranked()), 10), vec((text(), ranked()), 0..3)).prop_map(|(stages, other)| StageScores {
+    (vec(option::of(ranked()), 11), vec((text(), ranked()), 0..3)).prop_map(|(stages, other)| StageScores {
         exact: stages[0],
         lexical: stages[1],
         fts5: stages[2],
@@ -217,6 +236,7 @@ fn scores() -> impl Strategy<Value = StageScores> {
         fused: stages[7],
         reranker: stages[8],
         final_: stages[9],
+        weighted: stages[10],
     })
 }
 
@@ -227,6 +247,8 @@ fn candidate() -> impl Strategy<Value = Candidate> {
         one_of(Disposition::ALL),
         option::of((id(), one_of(Redirect::ALL))),
         option::of(one_of(DeltaAction::ALL)),
+        one_of(&Language::ALL),
+        vec(word_match(), 0..3),
     );
     (identity, scores(), outcome).prop_map(|(identity, scores, outcome)| Candidate {
         unit_key: identity.0,
@@ -239,6 +261,17 @@ fn candidate() -> impl Strategy<Value = Candidate> {
         disposition: outcome.1,
         redirected_from: outcome.2,
         action: outcome.3,
+        language: outcome.4,
+        matches: outcome.5,
+    })
+}
+
+fn word_match() -> impl Strategy<Value = WordMatch> {
+    any::<([usize; 4], [f32; 2])>().prop_map(|(places, numbers)| WordMatch {
+        query: places[0]..places[1],
+        text: places[2]..places[3],
+        nearness: numbers[0],
+        share: numbers[1],
     })
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use casebook_corpus::{ContentHash, Degradation, EffectiveHash, Fidelity, Manifest, ManifestEntry, Timestamp};
 use casebook_ranker::{
     Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape,
-    Fragment, HeldFragment, HistoryMode, LexicalWeights, Locator, RankedScore, RankerConfig, Redirect, Removed, Role,
-    Stage, StageLatency, StageScores, TimeLabel,
+    Fragment, Fusion, FusionWeights, HeldFragment, HistoryMode, Language, LexicalWeights, Locator, RankedScore,
+    RankerConfig, Redirect, Removed, Role, Stage, StageLatency, StageScores, TimeLabel, WordMatch,
 };
 use casebook_recorder::{Recorder, RunId};
 use casebook_testkit::FixedClock;
@@ -68,6 +68,12 @@ fn config() -> RankerConfig {
             other: 0.5,
         },
         dense_limit: 62,
+        fusion: Fusion::Weighted,
+        fusion_weights: FusionWeights {
+            dense: 0.5,
+            foreign_dense: 1.0,
+            foreign_lexical: 0.0625,
+        },
         rrf_k: 60.0,
         fused_keep: 40,
         rerank_depth: 24,
@@ -139,6 +145,7 @@ pub(crate) fn manifest(n: u32) -> Manifest {
 pub(crate) fn activation(n: u32) -> Activation {
     Activation {
         query: request().query,
+        query_language: Language::Zh,
         profile: "agent_activation.v2".to_owned(),
         revision: "3-abc".into(),
         effective_hash: manifest(n).effective_hash(),
@@ -213,6 +220,7 @@ fn candidate(disposition: Disposition) -> Candidate {
         content_hash: ContentHash::of("unit"),
         resource_hash: ContentHash::of("resource"),
         token_count: 150,
+        language: Language::Zh,
         scores: StageScores {
             exact: ranked(1, 1.0),
             lexical: ranked(2, 8.5),
@@ -222,7 +230,8 @@ fn candidate(disposition: Disposition) -> Candidate {
             sparse: None,
             other: vec![("graph".to_owned(), RankedScore { rank: 5, score: 0.5 })],
             rrf: ranked(1, 0.03125),
-            fused: ranked(1, 0.03125),
+            weighted: ranked(2, 0.875),
+            fused: ranked(2, 0.875),
             reranker: ranked(2, 0.75),
             final_: (disposition == Disposition::Selected).then_some(RankedScore { rank: 1, score: 3.5 }),
         },
@@ -230,6 +239,12 @@ fn candidate(disposition: Disposition) -> Candidate {
         disposition,
         redirected_from: Some(("notes/旧".into(), Redirect::SupersededBy)),
         action: (disposition == Disposition::Selected).then_some(DeltaAction::Add),
+        matches: vec![WordMatch {
+            query: 0..6,
+            text: 3..9,
+            nearness: 0.75,
+            share: 0.25,
+        }],
     }
 }
 
