@@ -5,6 +5,7 @@
 
 mod embedded;
 mod late_interaction;
+mod packs;
 mod passage_text;
 mod static_encoder;
 mod static_late_interaction;
@@ -13,6 +14,7 @@ mod vector;
 
 pub use embedded::embedded_table;
 pub use late_interaction::{LateInteraction, LateInteractionConfig};
+pub use packs::{Architecture, PACK_FORMAT, PackFile, PackManifest, PackTask, Pooling};
 pub use static_encoder::StaticEncoder;
 pub use static_late_interaction::StaticLateInteraction;
 pub use static_table::{StaticTable, StaticTableError, StaticToken};
