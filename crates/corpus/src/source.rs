@@ -3,7 +3,7 @@
 //! A scan is incremental: the caller says what it already holds, and a source reads only what differs. Identity,
 //! overlay and supersession are not a source's business; see [`EffectiveMemory`](crate::EffectiveMemory).
 
-use crate::{Clock, ContentHash, Degradation, Resource, ResourceId};
+use crate::{Clock, ContentHash, Degradation, Resource, ResourceId, Timestamp};
 
 /// An opaque fingerprint of an item's outside (for a file: size, times, inode). Equal means "not touched since".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +18,12 @@ impl Stamp {
     /// Returns the four words.
     pub const fn words(self) -> [u64; 4] {
         self.0
+    }
+
+    /// Returns when a file was last written. Of another item it is some moment: good for an order, and for no more.
+    pub const fn written_at(self) -> Timestamp {
+        const NANOS_PER_MILLI: i64 = 1_000_000;
+        Timestamp::from_unix_millis(self.0[1].cast_signed() / NANOS_PER_MILLI)
     }
 }
 

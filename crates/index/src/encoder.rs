@@ -117,6 +117,38 @@ pub trait TextEncoder: Send + Sync {
         Ok(None)
     }
 
+    /// Returns vectors and term weights of the same passages, both in order. For encoders with a sparse head alone; one
+    /// that makes the two in one pass says so here. What stands in `passages` beside the text, the headings apart, has no
+    /// part in the weights.
+    ///
+    /// # Errors
+    /// As [`encode_passages`](Self::encode_passages); also where there is no sparse head.
+    fn encode_passages_and_weights(
+        &self,
+        passages: &[Passage<'_>],
+        cancel: &dyn Cancel,
+    ) -> Result<Vec<(PassageVector, Vec<TokenWeight>)>, EncodeError> {
+        let vectors = self.encode_passages(passages, cancel)?;
+        let mut both = Vec::with_capacity(passages.len());
+        for (index, (passage, vector)) in passages.iter().zip(vectors).enumerate() {
+            if cancel.cancelled() {
+                return Err(EncodeError::Cancelled);
+            }
+            let lines = passage.heading_path.iter().map(String::as_str).chain([passage.text]);
+            let text = lines.collect::<Vec<_>>().join("\n");
+            let weights = self
+                .sparse_weights(&text, TextSide::Passage)
+                .map_err(|error| match error {
+                    EncodeError::Input { reason, .. } => EncodeError::Input { index, reason },
+                    EncodeError::Panicked { .. } => EncodeError::Panicked { index },
+                    other => other,
+                });
+            let weights = weights?.ok_or_else(|| EncodeError::Other("the encoder has no sparse head".into()))?;
+            both.push((vector, weights));
+        }
+        Ok(both)
+    }
+
     /// Returns the fixed mean vector of texts in a language (`en`, `zh`), to be subtracted before vectors of different
     /// languages are compared; `None` where none is needed.
     fn language_mean(&self, language: &str) -> Option<&[f32]> {

@@ -2,7 +2,7 @@
 
 mod database;
 mod files;
-mod matrices;
+mod loaded;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,11 +14,16 @@ use casebook_storage::{FileLock, create_private_dir, create_private_file, write_
 
 pub(crate) use self::database::{FileId, Pool, Pooled};
 use self::files::Files;
-use self::matrices::Matrices;
-use crate::lexical::{TantivyError, TantivyStore, lexical_revision};
+use self::loaded::Loaded;
+pub(crate) use self::loaded::StateKey;
+use crate::lexical::{Postings, TantivyError, TantivyStore, lexical_revision};
 use crate::snapshot::{Reader, WordLane};
 use crate::store::{self, is_broken};
-use crate::{BuildError, BuildReport, BuildRequest, OpenError, ReadError, Revision, RevisionId, Snapshot, builder};
+use crate::vector::Matrix;
+use crate::{
+    BuildError, BuildReport, BuildRequest, FillError, FillReport, FillRequest, FillStatus, OpenError, ReadError,
+    Revision, RevisionId, Snapshot, builder, fill,
+};
 
 /// How an index is cut and which lexical lanes it has beside `identity`. Two processes that open one index with
 /// different options rebuild each other's lanes, so take them from the project's configuration.
@@ -81,7 +86,8 @@ pub(crate) struct Shared {
     options: IndexOptions,
     lexical_revision: String,
     pool: Pool,
-    matrices: Matrices,
+    matrices: Loaded<Matrix>,
+    postings: Loaded<Postings>,
     tantivy: Mutex<Option<Arc<TantivyStore>>>,
     /// Told until a build has made the index whole again.
     rebuilt: Mutex<Option<Degradation>>,
@@ -111,7 +117,8 @@ impl Index {
             options,
             lexical_revision,
             pool,
-            matrices: Matrices::default(),
+            matrices: Loaded::default(),
+            postings: Loaded::default(),
             tantivy: Mutex::default(),
             rebuilt: Mutex::new(rebuilt),
         });
@@ -126,6 +133,68 @@ impl Index {
     /// The head is then as it was, and [`status`](Self::status) tells the reason.
     pub fn build(&self, request: &BuildRequest<'_>) -> Result<BuildReport, BuildError> {
         builder::build(&self.shared, request)
+    }
+
+    /// Fills in what an encoder beside the one of the builds lacks at the head, newest resources first, and makes it the
+    /// chosen one. Whoever ends it, also the end of the process, loses one batch at most; the next fill goes on. Builds and
+    /// readers go on meanwhile, and a head that moves is followed. Once nothing is missing, vectors of encoders that are
+    /// neither chosen nor used by builds are deleted, and not before.
+    ///
+    /// # Errors
+    /// When there is no head, another fill is at work, the observer cancels, the encoder fails other than at single inputs,
+    /// or the index cannot be written.
+    pub fn fill(&self, request: &FillRequest<'_>) -> Result<FillReport, FillError> {
+        fill::fill(&self.shared, request)
+    }
+
+    /// As [`fill`](Self::fill) for what an edit left behind: the chosen encoder stays what it was, where there was one, and
+    /// nothing is deleted.
+    ///
+    /// # Errors
+    /// See [`fill`](Self::fill).
+    pub fn top_up(&self, request: &FillRequest<'_>) -> Result<FillReport, FillError> {
+        fill::top_up(&self.shared, request)
+    }
+
+    /// Keeps everyone from filling until [`resume_fill`](Self::resume_fill), also after a restart. A fill at work ends
+    /// before its next batch.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn pause_fill(&self) -> Result<(), FillError> {
+        let paused = create_private_file(&self.shared.files.fill_pause);
+        paused.map(drop).map_err(|error| FillError::Write(Box::new(error)))
+    }
+
+    /// Lets fills go on.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn resume_fill(&self) -> Result<(), FillError> {
+        let resumed = self.shared.files.end_pause();
+        resumed.map_err(|error| FillError::Write(Box::new(error)))
+    }
+
+    /// Returns how the encoders stand.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn fill_status(&self) -> Result<FillStatus, ReadError> {
+        let pooled = self
+            .shared
+            .pool
+            .take(&self.shared.files)
+            .map_err(|error| ReadError(Box::new(error)))?;
+        let moment = pooled.db.unchecked_transaction();
+        let encoders = moment
+            .and_then(|moment| fill::encoders(&moment))
+            .map_err(|error| self.shared.read_error(error))?;
+        self.shared.give_back(pooled);
+        Ok(FillStatus {
+            encoders,
+            filling: FileLock::is_held(&self.shared.files.fill_lock).map_err(|error| ReadError(Box::new(error)))?,
+            paused: self.shared.files.fill_pause.exists(),
+        })
     }
 
     /// Returns the head as it is now, `None` before the first build. Waits for no build, but for a moment where one is
@@ -191,8 +260,12 @@ impl Shared {
         &self.pool
     }
 
-    pub(crate) fn matrices(&self) -> &Matrices {
+    pub(crate) fn matrices(&self) -> &Loaded<Matrix> {
         &self.matrices
+    }
+
+    pub(crate) fn postings(&self) -> &Loaded<Postings> {
+        &self.postings
     }
 
     pub(crate) fn give_back(&self, pooled: Pooled) {
@@ -239,6 +312,7 @@ impl Shared {
         *self.rebuilt() = Some(degradation);
         *self.tantivy.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.matrices.clear();
+        self.postings.clear();
         Ok(())
     }
 

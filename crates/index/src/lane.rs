@@ -28,7 +28,7 @@ pub struct LaneAnswer {
 /// Contract: the text is a person's, never query syntax; no text is an error. A lane never blocks a build and is never
 /// blocked by one. Hits are units of its own revision only.
 pub trait LexicalLane: Send + Sync {
-    /// Returns the lane's name in traces: `identity`, `fts5`, `tantivy`, or a name of the implementer's own.
+    /// Returns the lane's name in traces: `identity`, `fts5`, `tantivy`, `sparse`, or a name of the implementer's own.
     fn name(&self) -> &'static str;
 
     /// Returns the revision that it serves.
@@ -53,6 +53,13 @@ pub trait VectorLane: Send + Sync {
 
     /// Returns whose vectors it holds; a query must be encoded by the same.
     fn encoder_revision(&self) -> &EncoderRevision;
+
+    /// Returns whether it has no vector of the unit, so that another lane has to find it. Asked after a search; before
+    /// one, or where the lane cannot tell, it is `false`.
+    fn lacks(&self, unit: &UnitKey) -> bool {
+        let _ = unit;
+        false
+    }
 
     /// Returns at most `limit` units by falling cosine to `query`; a zero query finds nothing. A half-encoded corpus
     /// answers with what it has and a `vector_partial` degradation.

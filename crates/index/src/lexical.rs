@@ -2,6 +2,7 @@
 
 mod fts5;
 mod identity;
+mod sparse;
 mod tantivy;
 
 use casebook_chunker::UnitKey;
@@ -10,6 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 
 pub(crate) use self::fts5::Fts5Lane;
 pub(crate) use self::identity::IdentityLane;
+pub(crate) use self::sparse::{Postings, SparseWeights, weights_to_blob};
 pub(crate) use self::tantivy::{TantivyError, TantivyLane, TantivyStore};
 
 /// A unit as the lexical lanes index it.

@@ -4,10 +4,12 @@
 //! as long as it likes; the head moves beside it in one transaction. Row ids never leave this crate: the outside speaks
 //! of units by [`UnitKey`].
 
+mod batch;
 mod builder;
 pub mod degradation;
 mod encoder;
 mod error;
+mod fill;
 mod index;
 mod lane;
 mod language;
@@ -26,9 +28,10 @@ pub use encoder::{
     Cancel, EncodeError, EncoderRevision, Passage, PassageVector, TextEncoder, TextSide, TokenVector, TokenWeight,
 };
 pub use error::{BuildError, OpenError, ReadError};
+pub use fill::{EncoderStatus, FillEnd, FillError, FillObserver, FillProgress, FillReport, FillRequest, FillStatus};
 pub use index::{FailedBuild, Index, IndexOptions, IndexStatus};
 pub use lane::{LaneAnswer, LaneError, LaneHit, LexicalLane, VectorLane};
 pub use language::Language;
 pub use revision::{Revision, RevisionId};
-pub use snapshot::{Place, Snapshot};
+pub use snapshot::{Coverage, EncoderLanes, Place, Snapshot};
 pub use unit_source::{UnitRecord, UnitSource, UnitSourceError};

@@ -25,7 +25,11 @@ pub(crate) fn open_database(path: &Path) -> Result<Connection, DatabaseError> {
     Ok(db)
 }
 
-const MIGRATIONS: &[Migration] = &[Migration { sql: TABLES }, Migration { sql: WHAT_A_HEAD_KNOWS }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { sql: TABLES },
+    Migration { sql: WHAT_A_HEAD_KNOWS },
+    Migration { sql: FURTHER_ENCODERS },
+];
 
 /// Bodies lie apart from the other columns, so that looking through all resources reads few pages.
 const TABLES: &str = "
@@ -131,4 +135,26 @@ ALTER TABLE search_revisions ADD COLUMN degradations BLOB;
 DROP INDEX search_vector_cache_refused;
 CREATE INDEX search_units_input ON search_units (input_hash);
 CREATE INDEX search_vector_cache_length ON search_vector_cache (encoder_revision, input_hash, length(vector));
+";
+
+/// Encoders beside the one that builds use, and the term weights of those that offer them. A row of `search_encoders`
+/// stays when its vectors go, so that a `generation` never means two things.
+const FURTHER_ENCODERS: &str = "
+CREATE TABLE search_encoders (
+    encoder_revision TEXT NOT NULL PRIMARY KEY,
+    dimension INTEGER NOT NULL,
+    sparse INTEGER NOT NULL DEFAULT 0,
+    chosen INTEGER NOT NULL DEFAULT 0,
+    generation INTEGER NOT NULL DEFAULT 0,
+    complete_seq INTEGER,
+    refused INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE search_sparse_cache (
+    input_hash BLOB NOT NULL,
+    encoder_revision TEXT NOT NULL,
+    weights BLOB NOT NULL,
+    PRIMARY KEY (input_hash, encoder_revision)
+) STRICT;
+CREATE INDEX search_sparse_cache_encoder ON search_sparse_cache (encoder_revision);
 ";

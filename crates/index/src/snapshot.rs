@@ -3,6 +3,7 @@
 //! The one thing a newcomer gets wrong: a snapshot is a read transaction. It never blocks a build and is never blocked by
 //! one, but while it is held the database cannot take the log of later builds in, so let go of it when the answer is made.
 
+mod encoder_lanes;
 mod reader;
 mod units;
 
@@ -10,13 +11,14 @@ use std::sync::Arc;
 
 use casebook_corpus::{Degradation, Manifest, ResourceId, ResourceMeta, Stamp, Standing};
 
+pub use self::encoder_lanes::{Coverage, EncoderLanes};
 pub(crate) use self::reader::Reader;
 use crate::degradation::{FTS5_LANE_BEHIND, TANTIVY_LANE_BEHIND, TANTIVY_LANE_UNAVAILABLE};
 use crate::index::Shared;
 use crate::lexical::{Fts5Lane, IdentityLane, TantivyLane};
 use crate::store::{self, Head};
-use crate::vector::ExactLane;
-use crate::{LexicalLane, ReadError, Revision, VectorLane};
+use crate::vector::{ExactLane, Role};
+use crate::{EncoderRevision, LexicalLane, ReadError, Revision, VectorLane};
 
 /// One revision, whole. Several threads may use it at once.
 pub struct Snapshot {
@@ -27,6 +29,8 @@ pub struct Snapshot {
     tantivy: Option<TantivyLane>,
     dense: Option<ExactLane>,
     degradations: Vec<Degradation>,
+    seq: i64,
+    units_searched: u64,
 }
 
 /// What became of the word index for a snapshot.
@@ -83,9 +87,12 @@ impl Snapshot {
             identity: IdentityLane::new(Arc::clone(&reader), id.clone()),
             fts5,
             tantivy,
-            dense: encoder.map(|encoder| ExactLane::new(Arc::clone(&reader), id.clone(), encoder, head.dimension)),
+            dense: encoder
+                .map(|encoder| ExactLane::new(Arc::clone(&reader), id.clone(), encoder, head.dimension, Role::Base)),
             revision: head.revision,
             degradations,
+            seq: head.seq,
+            units_searched: head.units_searched,
             reader,
         }
     }
@@ -107,7 +114,17 @@ impl Snapshot {
             .collect()
     }
 
-    /// Returns the lane that finds units by their vectors, where there are any.
+    /// Returns the lanes of an encoder that is filled in beside the one of the builds, complete or not. One that was never
+    /// filled has lanes that find nothing.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn lanes_of(&self, encoder: &EncoderRevision) -> Result<EncoderLanes, ReadError> {
+        EncoderLanes::of(self, encoder)
+    }
+
+    /// Returns the lane that finds units by the vectors of the encoder that the revision was built with, where there are
+    /// any.
     pub fn dense(&self) -> Option<&dyn VectorLane> {
         self.dense.as_ref().map(|lane| lane as &dyn VectorLane)
     }

@@ -3,6 +3,7 @@
 //! The one thing a newcomer gets wrong: a stored value that cannot be read back is a broken index, not a bug to panic
 //! on; it comes out as a database error for which [`is_broken`] is true, and the index is made anew.
 
+mod encoders;
 mod resources;
 mod revisions;
 mod units;
@@ -11,12 +12,17 @@ mod vectors;
 use casebook_corpus::{ContentHash, EffectiveHash, Stamp};
 use rusqlite::types::Type;
 
+pub(crate) use encoders::{
+    StoredEncoder, choose, complete, encoder, encoders, forget_some, kept_beside, register, touch,
+};
 pub(crate) use resources::{
     ItemState, StoredItem, StoredResource, all_items, body, manifest, resource_at, resource_by_id, resources, totals,
 };
 pub(crate) use revisions::{Head, RevisionDraft, abandon, begin, fail, finish, head, last_failure, prune};
 pub(crate) use units::{StoredUnit, stored_unit, unit_by_key, units_at};
-pub(crate) use vectors::{forget_vectors, is_cached, lacking_vectors, units_without_vector};
+pub(crate) use vectors::{
+    Encoding, LackingUnit, count_lacking, forget_vectors, is_cached, keep_vector, keep_weights, lacking_units,
+};
 
 /// Returns whether the error means that the index cannot be trusted any more.
 pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {

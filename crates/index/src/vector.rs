@@ -4,7 +4,7 @@ mod dot;
 mod exact;
 mod matrix;
 
-pub(crate) use exact::{ExactLane, partial};
+pub(crate) use exact::{ExactLane, Role, partial};
 pub(crate) use matrix::Matrix;
 
 /// Returns the vector as it is stored: little-endian, scaled to norm 1; an all-zero one stays. `None` for one that is

@@ -7,6 +7,8 @@ mod arbitrary;
 mod clock;
 #[cfg(feature = "lanes")]
 mod lanes;
+#[cfg(feature = "lanes")]
+mod packs;
 mod project;
 mod resource;
 
@@ -14,5 +16,7 @@ pub use arbitrary::{markdown, word_text};
 pub use clock::FixedClock;
 #[cfg(feature = "lanes")]
 pub use lanes::{FakeEncoder, FakeLane, FakeMemory};
+#[cfg(feature = "lanes")]
+pub use packs::FakePack;
 pub use project::TempProject;
 pub use resource::{ResourceBuilder, resource};

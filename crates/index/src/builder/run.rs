@@ -19,7 +19,7 @@ use crate::builder::known::Known;
 use crate::builder::plan::{Difference, Plan, plan, scan_degradations};
 use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, word_index};
 use crate::index::Shared;
-use crate::store::{self, Head};
+use crate::store::{self, Encoding, Head};
 use crate::{BuildError, EncoderRevision, Passage, Revision, TextEncoder};
 
 /// Builds what changed. A broken index is made anew, once. Who finds nothing to do takes no lock, so that many may look
@@ -181,7 +181,9 @@ impl<'a> Run<'a> {
             && head.degradations.is_some()
             && head.vectors_missing == 0;
         match self.request.encoder {
-            Some(encoder) if is_same => Ok(store::lacking_vectors(&self.db, encoder)? == (0, head.vectors_refused)),
+            Some(encoder) if is_same => {
+                Ok(store::count_lacking(&self.db, Encoding::dense(encoder))? == (0, head.vectors_refused))
+            }
             _ => Ok(is_same),
         }
     }
@@ -278,8 +280,8 @@ impl<'a> Run<'a> {
             changed: difference.changed,
             removed: difference.removed,
             units_written: counts.units_written,
-            encoded: counts.encoded.inputs,
-            encoder_calls: counts.encoded.calls,
+            encoded: counts.encoded.effort.inputs,
+            encoder_calls: counts.encoded.effort.calls,
             rows_written: counts.rows,
             stamps_renewed: counts.stamps_renewed,
             bytes_read: counts.bytes_read,

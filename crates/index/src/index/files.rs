@@ -11,6 +11,10 @@ pub(crate) struct Files {
     pub(crate) lock: PathBuf,
     /// There where a read found the database broken.
     pub(crate) suspicion: PathBuf,
+    /// Held by who fills vectors in.
+    pub(crate) fill_lock: PathBuf,
+    /// There while nobody may fill vectors in.
+    pub(crate) fill_pause: PathBuf,
 }
 
 /// How many broken databases are kept for whoever wants to know what happened.
@@ -24,6 +28,8 @@ impl Files {
             tantivy: dir.join("tantivy"),
             lock: dir.join("build.lock"),
             suspicion: dir.join("index.db.suspect"),
+            fill_lock: dir.join("fill.lock"),
+            fill_pause: dir.join("fill.paused"),
         }
     }
 
@@ -42,6 +48,11 @@ impl Files {
         // Last: where this process ends before, the next build starts over.
         gone(fs::remove_file(&self.suspicion))?;
         Ok(name)
+    }
+
+    /// Lets fills go on.
+    pub(crate) fn end_pause(&self) -> std::io::Result<()> {
+        gone(fs::remove_file(&self.fill_pause))
     }
 
     /// Returns the bytes of everything in the folder.

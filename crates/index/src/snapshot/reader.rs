@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::index::{FileId, Pooled, Shared};
+use crate::index::{FileId, Pooled, Shared, StateKey};
+use crate::lexical::Postings;
 use crate::vector::Matrix;
 use crate::{EncoderRevision, ReadError, RevisionId};
 
@@ -35,17 +36,40 @@ impl Reader {
         })
     }
 
-    /// Returns the revision's vectors, shared by all snapshots of it.
+    /// Returns an encoder's vectors at this revision and generation, shared by all snapshots of them.
     pub(crate) fn matrix(
         &self,
         revision: &RevisionId,
         encoder: &EncoderRevision,
+        generation: i64,
         dimension: Option<usize>,
     ) -> Result<Arc<Matrix>, ReadError> {
-        let key = (self.file, revision.clone());
+        let key = self.key(revision, encoder, generation);
         self.shared
             .matrices()
             .get(key, || self.read(|db| Matrix::load(db, encoder, dimension)))
+    }
+
+    /// Returns an encoder's term weights likewise.
+    pub(crate) fn postings(
+        &self,
+        revision: &RevisionId,
+        encoder: &EncoderRevision,
+        generation: i64,
+    ) -> Result<Arc<Postings>, ReadError> {
+        let key = self.key(revision, encoder, generation);
+        self.shared
+            .postings()
+            .get(key, || self.read(|db| Postings::load(db, encoder)))
+    }
+
+    fn key(&self, revision: &RevisionId, encoder: &EncoderRevision, generation: i64) -> StateKey {
+        StateKey {
+            file: self.file,
+            revision: revision.clone(),
+            encoder: encoder.clone(),
+            generation,
+        }
     }
 }
 

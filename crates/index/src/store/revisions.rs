@@ -40,7 +40,9 @@ impl Head {
     pub(crate) fn vector_degradation(&self) -> Option<Degradation> {
         let detail = match &self.revision.encoder_revision {
             _ if self.units_searched == 0 => return None,
-            Some(_) if self.lacking() < self.units_searched => return partial(self.lacking(), self.units_searched),
+            Some(_) if self.lacking() < self.units_searched => {
+                return partial(self.lacking(), self.units_searched, None);
+            }
             Some(_) => self.trouble.as_deref().unwrap_or("the encoder refused every unit"),
             None => "the index was built without an encoder",
         };

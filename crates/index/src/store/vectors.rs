@@ -1,66 +1,134 @@
-//! The vector cache beside the units.
+//! What encoders made of the units' inputs: vectors, and term weights where there are any.
 //!
 //! The one thing a newcomer gets wrong: a row without a vector is an input that the encoder refused, and is not tried
-//! again; a row whose vector has another length than the encoder's is as good as no row.
+//! again; a row whose vector has another length than the encoder's is as good as no row. An input whose term weights are
+//! wanted and missing lacks its vector as well: the two are made together.
 
 use casebook_corpus::ContentHash;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::TextEncoder;
 use crate::store::content_hash;
+use crate::{EncoderRevision, TextEncoder};
 
-/// Units beside what the cache knows of their inputs. The index is named because it holds all that is asked for, and
+/// Which rows of the caches are meant, and what a whole one looks like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Encoding<'a> {
+    pub(crate) encoder: &'a EncoderRevision,
+    /// Numbers in a vector.
+    pub(crate) dimension: usize,
+    /// Whether an input has term weights as well.
+    pub(crate) sparse: bool,
+}
+
+impl<'a> Encoding<'a> {
+    /// The vectors alone.
+    pub(crate) fn dense(encoder: &'a dyn TextEncoder) -> Self {
+        Self {
+            encoder: encoder.revision(),
+            dimension: encoder.dimension(),
+            sparse: false,
+        }
+    }
+
+    /// Returns the bytes of one vector.
+    fn bytes(&self) -> usize {
+        self.dimension * size_of::<f32>()
+    }
+}
+
+/// Units beside what the caches know of their inputs. The index is named because it holds all that is asked for, and
 /// SQLite would look into the table.
 const UNITS_AND_VECTORS: &str = "
 FROM search_units AS u
 LEFT JOIN search_vector_cache AS c INDEXED BY search_vector_cache_length
     ON c.encoder_revision = ?1 AND c.input_hash = u.input_hash";
 
-/// Returns the bytes of one vector.
-fn vector_bytes(encoder: &dyn TextEncoder) -> usize {
-    encoder.dimension() * size_of::<f32>()
+/// Whether the unit may still get something; ?2 is the length of a vector, ?3 whether term weights are wanted.
+const LACKS: &str = "(c.input_hash IS NULL OR length(c.vector) <> ?2 OR (?3 AND length(c.vector) = ?2 AND NOT EXISTS (
+    SELECT 1 FROM search_sparse_cache AS s WHERE s.input_hash = u.input_hash AND s.encoder_revision = ?1)))";
+
+/// A unit that may still get a vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LackingUnit {
+    pub(crate) rowid: i64,
+    pub(crate) location: String,
+    pub(crate) order: u32,
+    pub(crate) input_hash: ContentHash,
 }
 
 /// Returns whether the cache knows the input: its vector, or that the encoder refused it.
 pub(crate) fn is_cached(db: &Connection, encoder: &dyn TextEncoder, input: &ContentHash) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM search_vector_cache
                WHERE input_hash = ?1 AND encoder_revision = ?2 AND ifnull(length(vector), ?3) = ?3";
-    let values = params![input.as_bytes(), encoder.revision().as_str(), vector_bytes(encoder)];
+    let encoding = Encoding::dense(encoder);
+    let values = params![input.as_bytes(), encoding.encoder.as_str(), encoding.bytes()];
     let found = db.prepare_cached(sql)?.query_row(values, |_| Ok(()));
     Ok(found.optional()?.is_some())
 }
 
-/// Returns the rows and inputs of units that the cache does not know.
-pub(crate) fn units_without_vector(
-    db: &Connection,
-    encoder: &dyn TextEncoder,
-) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
+/// Returns the units that lack something, in order of their inputs.
+pub(crate) fn lacking_units(db: &Connection, encoding: Encoding<'_>) -> rusqlite::Result<Vec<LackingUnit>> {
     let sql = format!(
-        "SELECT u.unit_rowid, u.input_hash {UNITS_AND_VECTORS}
-         WHERE c.input_hash IS NULL OR length(c.vector) <> ?2 ORDER BY u.input_hash, u.unit_rowid"
+        "SELECT u.unit_rowid, u.location, u.ord, u.input_hash {UNITS_AND_VECTORS}
+         WHERE {LACKS} ORDER BY u.input_hash, u.unit_rowid"
     );
     let mut statement = db.prepare_cached(&sql)?;
-    let values = params![encoder.revision().as_str(), vector_bytes(encoder)];
+    let values = params![encoding.encoder.as_str(), encoding.bytes(), encoding.sparse];
     let units = statement.query_map(values, |row| {
-        Ok((row.get(0)?, content_hash(row.get_ref(1)?.as_blob()?)?))
+        Ok(LackingUnit {
+            rowid: row.get(0)?,
+            location: row.get(1)?,
+            order: row.get(2)?,
+            input_hash: content_hash(row.get_ref(3)?.as_blob()?)?,
+        })
     })?;
     units.collect()
 }
 
-/// Returns how many units have no vector of the encoder yet, and how many it refused.
-pub(crate) fn lacking_vectors(db: &Connection, encoder: &dyn TextEncoder) -> rusqlite::Result<(u64, u64)> {
+/// Returns how many units lack something that they may still get, and how many the encoder refused.
+pub(crate) fn count_lacking(db: &Connection, encoding: Encoding<'_>) -> rusqlite::Result<(u64, u64)> {
     let sql = format!(
-        "SELECT count(*) FILTER (WHERE c.input_hash IS NULL OR length(c.vector) <> ?2),
+        "SELECT count(*) FILTER (WHERE {LACKS}),
                 count(*) FILTER (WHERE c.input_hash IS NOT NULL AND length(c.vector) IS NULL)
          {UNITS_AND_VECTORS}"
     );
-    let values = params![encoder.revision().as_str(), vector_bytes(encoder)];
+    let values = params![encoding.encoder.as_str(), encoding.bytes(), encoding.sparse];
     db.prepare_cached(&sql)?
         .query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Forgets vectors of inputs that no unit has. Returns rows deleted.
+/// Keeps what an encoder made of an input: no vector where it refused it. Returns rows written.
+pub(crate) fn keep_vector(
+    db: &Connection,
+    encoder: &EncoderRevision,
+    input: &ContentHash,
+    windows: u32,
+    vector: Option<&[u8]>,
+) -> rusqlite::Result<u64> {
+    let sql = "INSERT OR REPLACE INTO search_vector_cache (input_hash, encoder_revision, input_windows, vector)
+               VALUES (?1, ?2, ?3, ?4)";
+    let values = params![input.as_bytes(), encoder.as_str(), windows, vector];
+    db.prepare_cached(sql)?.execute(values).map(|rows| rows as u64)
+}
+
+/// Keeps the term weights of an input. Returns rows written.
+pub(crate) fn keep_weights(
+    db: &Connection,
+    encoder: &EncoderRevision,
+    input: &ContentHash,
+    weights: &[u8],
+) -> rusqlite::Result<u64> {
+    let sql = "INSERT OR REPLACE INTO search_sparse_cache (input_hash, encoder_revision, weights) VALUES (?1, ?2, ?3)";
+    let values = params![input.as_bytes(), encoder.as_str(), weights];
+    db.prepare_cached(sql)?.execute(values).map(|rows| rows as u64)
+}
+
+/// Forgets what any encoder made of inputs that no unit has. Returns rows deleted.
 pub(crate) fn forget_vectors(db: &Connection) -> rusqlite::Result<u64> {
-    let sql = "DELETE FROM search_vector_cache WHERE input_hash NOT IN (SELECT input_hash FROM search_units)";
-    db.execute(sql, []).map(|rows| rows as u64)
+    let mut rows = 0;
+    for table in ["search_vector_cache", "search_sparse_cache"] {
+        let sql = format!("DELETE FROM {table} WHERE input_hash NOT IN (SELECT input_hash FROM search_units)");
+        rows += db.execute(&sql, [])? as u64;
+    }
+    Ok(rows)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use casebook_chunker::UnitKey;
 use casebook_corpus::Degradation;
 
 use crate::degradation::VECTOR_PARTIAL;
@@ -16,7 +17,20 @@ pub(crate) struct ExactLane {
     revision: RevisionId,
     encoder_revision: EncoderRevision,
     dimension: Option<usize>,
+    role: Role,
     matrix: OnceLock<Arc<Matrix>>,
+}
+
+/// Whose vectors a lane holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Those of the encoder that the revision was built with: they change with the revision alone.
+    Base,
+    /// Those of an encoder that is filled in: they change with the generation, too.
+    Filled {
+        /// As `search_encoders` tells it.
+        generation: i64,
+    },
 }
 
 impl ExactLane {
@@ -26,12 +40,14 @@ impl ExactLane {
         revision: RevisionId,
         encoder_revision: EncoderRevision,
         dimension: Option<usize>,
+        role: Role,
     ) -> Self {
         Self {
             reader,
             revision,
             encoder_revision,
             dimension,
+            role,
             matrix: OnceLock::new(),
         }
     }
@@ -40,9 +56,13 @@ impl ExactLane {
         if let Some(matrix) = self.matrix.get() {
             return Ok(matrix);
         }
+        let generation = match self.role {
+            Role::Base => 0,
+            Role::Filled { generation } => generation,
+        };
         let loaded = self
             .reader
-            .matrix(&self.revision, &self.encoder_revision, self.dimension);
+            .matrix(&self.revision, &self.encoder_revision, generation, self.dimension);
         let loaded = loaded.map_err(|error| LaneError::Other {
             lane: self.name(),
             source: Box::new(error),
@@ -51,9 +71,12 @@ impl ExactLane {
     }
 }
 
-/// Tells how many units have no vector; the same words wherever it is told.
-pub(crate) fn partial(missing: u64, total: u64) -> Option<Degradation> {
-    (missing > 0).then(|| Degradation::new(VECTOR_PARTIAL, format!("{missing} of {total} units have no vector")))
+/// Tells how many units have no vector, of an encoder where it is not the one of the builds; the same words wherever it
+/// is told.
+pub(crate) fn partial(missing: u64, total: u64, of: Option<&EncoderRevision>) -> Option<Degradation> {
+    let of = of.map_or_else(String::new, |encoder| format!(" of {encoder}"));
+    let detail = || format!("{missing} of {total} units have no vector{of}");
+    (missing > 0).then(|| Degradation::new(VECTOR_PARTIAL, detail()))
 }
 
 impl VectorLane for ExactLane {
@@ -69,11 +92,16 @@ impl VectorLane for ExactLane {
         &self.encoder_revision
     }
 
+    fn lacks(&self, unit: &UnitKey) -> bool {
+        self.matrix.get().is_some_and(|matrix| matrix.lacks(unit))
+    }
+
     fn search(&self, query: &[f32], limit: usize) -> Result<LaneAnswer, LaneError> {
         let matrix = self.matrix()?;
+        let of = matches!(self.role, Role::Filled { .. }).then_some(&self.encoder_revision);
         let mut answer = LaneAnswer {
             hits: Vec::new(),
-            degradations: partial(matrix.missing, matrix.total).into_iter().collect(),
+            degradations: partial(matrix.missing(), matrix.total, of).into_iter().collect(),
         };
         let Some(expected) = matrix.dimension() else {
             return Ok(answer);
@@ -89,7 +117,7 @@ impl VectorLane for ExactLane {
             return Ok(answer);
         };
         let query: Vec<f32> = query.iter().map(|number| number * scale).collect();
-        let hit = |(unit_key, score): (&casebook_chunker::UnitKey, f32)| LaneHit {
+        let hit = |(unit_key, score): (&UnitKey, f32)| LaneHit {
             unit_key: unit_key.clone(),
             score,
         };

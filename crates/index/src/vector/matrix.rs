@@ -1,5 +1,7 @@
 //! All vectors of one revision in memory.
 
+use std::collections::HashSet;
+
 use casebook_chunker::UnitKey;
 use rusqlite::Connection;
 
@@ -13,7 +15,7 @@ pub(crate) struct Matrix {
     numbers: Vec<f32>,
     keys: Vec<UnitKey>,
     /// Units that have no usable vector.
-    pub(crate) missing: u64,
+    missing: HashSet<UnitKey>,
     /// All units of the revision.
     pub(crate) total: u64,
 }
@@ -40,27 +42,37 @@ impl Matrix {
         let mut rows = statement.query([encoder.as_str()])?;
         while let Some(row) = rows.next()? {
             matrix.total += 1;
+            let key = UnitKey::new(row.get::<_, String>(0)?);
             match row.get_ref(1)?.as_blob_or_null()? {
-                Some(blob) => matrix.push(blob, || Ok(UnitKey::new(row.get::<_, String>(0)?)))?,
-                None => matrix.missing += 1,
+                Some(blob) => matrix.push(blob, key),
+                None => drop(matrix.missing.insert(key)),
             }
         }
         Ok(matrix)
     }
 
     /// Adds a row. An all-zero vector says that the encoder knows nothing in the unit: it is there, but never found.
-    fn push(&mut self, blob: &[u8], key: impl FnOnce() -> rusqlite::Result<UnitKey>) -> rusqlite::Result<()> {
+    fn push(&mut self, blob: &[u8], key: UnitKey) {
         let (chunks, rest) = blob.as_chunks::<4>();
         let fits = rest.is_empty() && !chunks.is_empty() && (self.dimension == 0 || self.dimension == chunks.len());
         let numbers = chunks.iter().map(|bytes| f32::from_le_bytes(*bytes));
         if !fits || numbers.clone().any(|number| !number.is_finite()) {
-            self.missing += 1;
+            self.missing.insert(key);
         } else if numbers.clone().any(|number| number != 0.0) {
             self.dimension = chunks.len();
             self.numbers.extend(numbers);
-            self.keys.push(key()?);
+            self.keys.push(key);
         }
-        Ok(())
+    }
+
+    /// Returns how many units have no usable vector.
+    pub(crate) fn missing(&self) -> u64 {
+        self.missing.len() as u64
+    }
+
+    /// Returns whether the unit has no usable vector.
+    pub(crate) fn lacks(&self, unit: &UnitKey) -> bool {
+        self.missing.contains(unit)
     }
 
     /// Returns the length of every row; `None` where there is no row.

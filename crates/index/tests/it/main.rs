@@ -9,6 +9,8 @@ mod equivalence;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]
+mod fill;
+#[cfg(test)]
 mod head;
 #[cfg(test)]
 mod identity;
@@ -21,6 +23,10 @@ mod lexical;
 #[cfg(test)]
 mod look;
 #[cfg(test)]
+mod sparse;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod switch;
 #[cfg(test)]
 mod vectors;

@@ -8,10 +8,10 @@ use casebook_corpus::{
     Clock, Degradation, Found, KnownItems, KnownState, MemorySource, Resource, Scan, ScanItem, SourceError, Stamp,
 };
 use casebook_index::{
-    BuildError, BuildObserver, BuildReport, BuildRequest, Cancel, EncodeError, EncoderRevision, Index, LockWait,
-    Passage, PassageVector, Snapshot, TextEncoder, UnitSource,
+    BuildError, BuildObserver, BuildReport, BuildRequest, Cancel, EncodeError, EncoderRevision, FillReport,
+    FillRequest, Index, LockWait, Passage, PassageVector, Snapshot, TextEncoder, UnitSource,
 };
-use casebook_testkit::{FixedClock, resource};
+use casebook_testkit::{FakePack, FixedClock, resource};
 
 /// Items by location, each with the rank of its source.
 #[derive(Default)]
@@ -218,6 +218,28 @@ pub(crate) fn request<'a>(memory: &'a dyn MemorySource, encoder: Option<&'a Lett
         full: false,
         wait: LockWait::UntilFree,
     }
+}
+
+/// Fills the pack in as far as it goes.
+pub(crate) fn fill(index: &Index, pack: &FakePack) -> FillReport {
+    index.fill(&FillRequest::new(pack, &CLOCK)).unwrap()
+}
+
+/// Returns a request that fills the pack in with batches of this size.
+pub(crate) fn fill_by(pack: &FakePack, batch: usize) -> FillRequest<'_> {
+    FillRequest {
+        batch,
+        ..FillRequest::new(pack, &CLOCK)
+    }
+}
+
+/// Returns what the pack's dense lane says: every unit by key with its score, and the codes of degradations.
+pub(crate) fn lane_of(snapshot: &Snapshot, pack: &FakePack, query: &str) -> (Vec<(String, f32)>, Vec<String>) {
+    let lanes = snapshot.lanes_of(pack.revision()).unwrap();
+    let answer = lanes.dense().search(&FakePack::vector(query), 999).unwrap();
+    let hits = answer.hits.into_iter().map(|hit| (hit.unit_key.to_string(), hit.score));
+    let told = answer.degradations.into_iter().map(|told| told.detail);
+    (hits.collect(), told.collect())
 }
 
 /// Returns the texts of the units that a lane of this name finds, best first.

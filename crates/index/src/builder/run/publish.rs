@@ -9,7 +9,7 @@ use crate::builder::failure::{Failure, Step};
 use crate::builder::plan::Plan;
 use crate::builder::run::Run;
 use crate::error::chain;
-use crate::store::{self, Head, RevisionDraft};
+use crate::store::{self, Encoding, Head, RevisionDraft};
 use crate::{BuildError, Revision, RevisionId, TextEncoder};
 
 impl Run<'_> {
@@ -52,7 +52,7 @@ impl Run<'_> {
         }
         let totals = store::totals(&tx)?;
         let (vectors_missing, vectors_refused) = match encoder {
-            Some(encoder) => store::lacking_vectors(&tx, encoder)?,
+            Some(encoder) => store::count_lacking(&tx, Encoding::dense(encoder))?,
             None => (0, 0),
         };
         let head = Head {
