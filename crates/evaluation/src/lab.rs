@@ -235,13 +235,8 @@ impl<'a> SetRun<'a> {
             ..ActivationRequest::default()
         };
         let lanes = Lanes {
-            revision: snapshot.revision(),
-            identity: Some(snapshot.identity()),
-            lexical: snapshot.lexical(),
-            dense: snapshot.dense(),
             encoder: Some(self.request.encoder),
-            units: snapshot,
-            degradations: snapshot.degradations().to_vec(),
+            ..Lanes::from(snapshot)
         };
         let tools = Tools {
             scorer: Some(self.request.scorer),

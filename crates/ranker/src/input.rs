@@ -1,7 +1,7 @@
 //! What an activation works with: the lanes of one snapshot, and tools that are injected.
 
 use casebook_corpus::{Clock, Degradation, ResourceMeta};
-use casebook_index::{LexicalLane, Revision, Snapshot, TextEncoder, UnitSource, VectorLane};
+use casebook_index::{Coverage, LexicalLane, Revision, Snapshot, TextEncoder, UnitSource, VectorLane};
 
 use crate::PairScorer;
 
@@ -18,10 +18,40 @@ pub struct Lanes<'a> {
     pub dense: Option<&'a dyn VectorLane>,
     /// Makes the query's vector.
     pub encoder: Option<&'a dyn TextEncoder>,
+    /// A further encoder that answers in the place of `encoder`, where its vectors allow it.
+    pub preferred: Option<Preferred<'a>>,
     /// Looks units up.
     pub units: &'a dyn UnitSource,
     /// What is wrong with the snapshot; carried into the answer.
     pub degradations: Vec<Degradation>,
+}
+
+/// An encoder that is preferred to that of the builds, and its lanes. Its vectors are filled in beside, so they may lag
+/// behind.
+#[derive(Clone, Copy)]
+pub struct Preferred<'a> {
+    /// Makes the query's vector.
+    pub encoder: &'a dyn TextEncoder,
+    /// Finds units by its vectors.
+    pub dense: &'a dyn VectorLane,
+    /// Finds units by its term weights, where it offers them; the lane counts as a word lane.
+    pub sparse: Option<&'a dyn LexicalLane>,
+    /// How many units it has vectors of.
+    pub coverage: Coverage,
+}
+
+impl Preferred<'_> {
+    /// Units that may be missing at least before it stops answering.
+    const FEW_UNITS: u64 = 16;
+    /// One in so many units may be missing.
+    const FEW_SHARE: u64 = 50;
+
+    /// Returns whether it answers: its vectors were complete once, and of those no more than a few are missing now, 16
+    /// or 2 %. Until then the encoder of the builds does.
+    pub fn answers(&self) -> bool {
+        let few = Self::FEW_UNITS.max(self.coverage.total / Self::FEW_SHARE);
+        self.coverage.was_complete && self.coverage.missing <= few
+    }
 }
 
 /// All lanes of the snapshot, and no encoder.
@@ -33,6 +63,7 @@ impl<'a> From<&'a Snapshot> for Lanes<'a> {
             lexical: snapshot.lexical(),
             dense: snapshot.dense(),
             encoder: None,
+            preferred: None,
             units: snapshot,
             degradations: snapshot.degradations().to_vec(),
         }

@@ -153,6 +153,7 @@ pub struct FakeLane {
     encoder: EncoderRevision,
     behaviour: Behaviour,
     delay_spins: u32,
+    lacks: Vec<UnitKey>,
 }
 
 impl FakeLane {
@@ -174,7 +175,15 @@ impl FakeLane {
             encoder: EncoderRevision::new(ENCODER),
             behaviour: Behaviour::Answer(hits.iter().map(hit).collect()),
             delay_spins: 0,
+            lacks: Vec::new(),
         }
+    }
+
+    /// Makes it have no vector of these units.
+    #[must_use]
+    pub fn lacking(mut self, unit_keys: &[&str]) -> Self {
+        self.lacks = unit_keys.iter().map(|key| UnitKey::new(*key)).collect();
+        self
     }
 
     /// Makes it return an error.
@@ -253,6 +262,10 @@ impl VectorLane for FakeLane {
 
     fn encoder_revision(&self) -> &EncoderRevision {
         &self.encoder
+    }
+
+    fn lacks(&self, unit: &UnitKey) -> bool {
+        self.lacks.contains(unit)
     }
 
     fn search(&self, _query: &[f32], _limit: usize) -> Result<LaneAnswer, LaneError> {

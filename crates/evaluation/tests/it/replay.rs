@@ -25,6 +25,7 @@ impl Memory {
         let request = BuildRequest {
             source: &RecordSource::new(resources),
             encoder: Some(&CharacterCounts::new()),
+            preferred: None,
             clock: &FixedClock::default(),
             observer: &(),
             full: false,
@@ -42,6 +43,7 @@ impl Memory {
             lexical: snapshot.lexical(),
             dense: snapshot.dense(),
             encoder: Some(&CharacterCounts::new()),
+            preferred: None,
             units: &snapshot,
             degradations: Vec::new(),
         };

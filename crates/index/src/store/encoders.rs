@@ -19,7 +19,8 @@ pub(crate) struct StoredEncoder {
     pub(crate) chosen: bool,
     /// Rises with every change of what is kept of it.
     pub(crate) generation: i64,
-    /// The revision of the index at which nothing was lacking; `None` where that was never so.
+    /// The revision of the index at which nothing was lacking, 0 where more is wanted of the encoder since; `None` where
+    /// that was never so.
     pub(crate) complete_seq: Option<i64>,
     /// Units that it refused then.
     pub(crate) refused: u64,
@@ -68,7 +69,8 @@ pub(crate) fn encoders(db: &Connection) -> rusqlite::Result<Vec<StoredEncoder>> 
 pub(crate) fn register(db: &Connection, encoder: &dyn TextEncoder, sparse: Option<bool>) -> rusqlite::Result<u64> {
     let sql = "INSERT INTO search_encoders (encoder_revision, dimension, sparse) VALUES (?1, ?2, ifnull(?3, 0))
                ON CONFLICT (encoder_revision) DO UPDATE
-               SET dimension = ?2, sparse = ifnull(?3, sparse), generation = generation + 1
+               SET dimension = ?2, sparse = ifnull(?3, sparse), generation = generation + 1,
+                   complete_seq = iif(complete_seq IS NULL, NULL, 0)
                WHERE dimension <> ?2 OR sparse <> ifnull(?3, sparse)";
     let values = params![encoder.revision().as_str(), encoder.dimension(), sparse];
     db.execute(sql, values).map(|rows| rows as u64)

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use casebook_index::{Cancel, FillEnd, FillError, FillObserver, FillProgress, FillRequest, Index, TextEncoder};
+use casebook_index::{
+    Cancel, FillEnd, FillError, FillObserver, FillProgress, FillRequest, Index, TextEncoder, UnitKey,
+};
 use casebook_testkit::{FakePack, resource};
 
 use crate::support::{Fixture, Letters, Memory, fill, fill_by, lane_of, request, sections};
@@ -186,18 +188,8 @@ fn a_refused_input_is_marked_and_not_tried_again() {
     assert_eq!(told[0], "1 of 4 units have no vector of pack.1");
     let lanes = fixture.snapshot().lanes_of(pack.revision()).unwrap();
     lanes.dense().search(&FakePack::vector("note"), 9).unwrap();
-    assert!(lanes.dense().lacks(&"no.md#:root".to_owned().into_key()));
-    assert!(!lanes.dense().lacks(&"000.md#:root".to_owned().into_key()));
-}
-
-trait IntoKey {
-    fn into_key(self) -> casebook_index::UnitKey;
-}
-
-impl IntoKey for String {
-    fn into_key(self) -> casebook_index::UnitKey {
-        casebook_index::UnitKey::new(self)
-    }
+    assert!(lanes.dense().lacks(&UnitKey::new("no.md#:root")));
+    assert!(!lanes.dense().lacks(&UnitKey::new("000.md#:root")));
 }
 
 #[test]
@@ -383,7 +375,8 @@ fn without_a_head_there_is_nothing_to_fill() {
 fn the_encoder_of_the_builds_needs_no_filling() {
     let fixture = built(&notes(2));
     let before = fixture.encoder.inputs.load(Ordering::Relaxed);
-    let request = FillRequest::new(&fixture.encoder, &casebook_corpus::Timestamp::from_unix_millis(0));
+    let clock = casebook_corpus::Timestamp::from_unix_millis(0);
+    let request = FillRequest::new(&fixture.encoder, &clock);
     let report = fixture.index.fill(&request).unwrap();
     assert_eq!((report.end, report.rows_written), (FillEnd::Complete, 0));
     assert_eq!(report.coverage.vectors(), 2);

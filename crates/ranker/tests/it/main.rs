@@ -7,6 +7,7 @@ mod guards;
 mod history;
 #[cfg(test)]
 mod laws;
+mod preferred;
 mod recall;
 mod redirects;
 mod rerank;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use casebook_corpus::{Degradation, ResourceMeta, Standing, Timestamp};
-use casebook_index::{Cancel, LexicalLane, Passage, TextEncoder, VectorLane};
+use casebook_index::{Cancel, Coverage, LexicalLane, Passage, TextEncoder, VectorLane};
 use casebook_ranker::{
-    ActivateError, Activation, ActivationRequest, Candidate, Disposition, Lanes, PairScore, PairScorer, RankedScore,
-    RankerConfig, ScoreError, SourceState, Tools, activate,
+    ActivateError, Activation, ActivationRequest, Candidate, Disposition, Lanes, PairScore, PairScorer, Preferred,
+    RankedScore, RankerConfig, ScoreError, SourceState, Tools, activate,
 };
-use casebook_testkit::{FakeEncoder, FakeLane, FakeMemory, FixedClock, ResourceBuilder, resource};
+use casebook_testkit::{FakeEncoder, FakeLane, FakeMemory, FakePack, FixedClock, ResourceBuilder, resource};
 
 pub(crate) struct World {
     pub(crate) memory: FakeMemory,
@@ -18,6 +18,7 @@ pub(crate) struct World {
     pub(crate) lexical: Vec<FakeLane>,
     pub(crate) dense: Option<FakeLane>,
     pub(crate) encoder: Option<FakeEncoder>,
+    pub(crate) preferred: Option<Pack>,
     pub(crate) scorer: Option<Box<dyn PairScorer>>,
     pub(crate) clock: FixedClock,
     pub(crate) files: BTreeMap<String, SourceState>,
@@ -26,6 +27,14 @@ pub(crate) struct World {
     pub(crate) degradations: Vec<Degradation>,
     pub(crate) config: RankerConfig,
     pub(crate) request: ActivationRequest,
+}
+
+/// A further encoder with its lanes.
+pub(crate) struct Pack {
+    pub(crate) encoder: FakePack,
+    pub(crate) dense: FakeLane,
+    pub(crate) sparse: Option<FakeLane>,
+    pub(crate) coverage: Coverage,
 }
 
 /// The weights that the cases are worked out for; the defaults are tuned to an encoder.
@@ -46,6 +55,7 @@ pub(crate) fn world(query: &str) -> World {
         lexical: Vec::new(),
         dense: None,
         encoder: Some(FakeEncoder::default()),
+        preferred: None,
         scorer: Some(Box::new(Scripted::default())),
         clock: FixedClock::default(),
         files: BTreeMap::new(),
@@ -128,6 +138,12 @@ impl World {
             lexical: self.lexical.iter().map(|lane| lane as &dyn LexicalLane).collect(),
             dense: self.dense.as_ref().map(|lane| lane as &dyn VectorLane),
             encoder: self.encoder.as_ref().map(|encoder| encoder as &dyn TextEncoder),
+            preferred: self.preferred.as_ref().map(|pack| Preferred {
+                encoder: &pack.encoder,
+                dense: &pack.dense,
+                sparse: pack.sparse.as_ref().map(|lane| lane as &dyn LexicalLane),
+                coverage: pack.coverage,
+            }),
             units: &self.memory,
             degradations: self.degradations.clone(),
         };
