@@ -1,6 +1,6 @@
 //! One error for every surface: a stable code, a message that says what to do, details.
 
-use casebook_index::{BuildError, OpenError};
+use casebook_index::{BuildError, FillError, OpenError};
 use casebook_ranker::ActivateError;
 
 /// Who is at fault, for exit codes and statuses. The outermost crate maps it.
@@ -89,6 +89,39 @@ impl From<BuildError> for ApiError {
                 "the memory was not published: fix `supersedes` and `retracts` in the files named below",
             ),
             BuildError::Encode(_) => ("encoder_failed", ErrorKind::Internal, "the memory could not be encoded"),
+            _ => (
+                "index_unwritable",
+                ErrorKind::Internal,
+                "the index cannot be written; check free space and permissions of its folder",
+            ),
+        };
+        Self::new(code, kind, message).because(&error)
+    }
+}
+
+impl From<FillError> for ApiError {
+    fn from(error: FillError) -> Self {
+        let (code, kind, message) = match &error {
+            FillError::Cancelled => (
+                "cancelled",
+                ErrorKind::NotReady,
+                "filling was cancelled; what was made stays, run it again to go on",
+            ),
+            FillError::Busy => (
+                "fill_running",
+                ErrorKind::Conflict,
+                "another process is filling this index; `casebook models status` shows how far it is",
+            ),
+            FillError::NoHead => (
+                "index_preparing",
+                ErrorKind::NotReady,
+                "there is no index yet; run `casebook index` first",
+            ),
+            FillError::Encode(_) => (
+                "encoder_failed",
+                ErrorKind::Internal,
+                "the chosen encoder failed; what it made before stays, and the embedded encoder answers meanwhile",
+            ),
             _ => (
                 "index_unwritable",
                 ErrorKind::Internal,

@@ -1,12 +1,15 @@
 //! Composes the layers: memory, index, ranker, history.
 
+mod fill;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, FileState, ResourceMeta, visible};
 use casebook_index::{
     BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, Snapshot, TextEncoder,
 };
-use casebook_ranker::{Activation, ActivationRequest, Lanes, PairScorer, RevisionId, SourceState, Tools};
+use casebook_ranker::{Activation, ActivationRequest, Lanes, PairScorer, Preferred, RevisionId, SourceState, Tools};
 use casebook_recorder::RunId;
 
 use crate::error::chain;
@@ -27,8 +30,10 @@ const BUSY_WAIT_MS: u64 = 250;
 /// What only the binary can pick.
 #[derive(Clone)]
 pub struct Parts {
-    /// Makes vectors.
+    /// Makes vectors while the index is built: always there, and quick.
     pub encoder: Arc<dyn TextEncoder>,
+    /// Makes better vectors, slowly: they are filled in beside, and answer once they are complete.
+    pub preferred: Option<Arc<dyn TextEncoder>>,
     /// Reranks.
     pub scorer: Arc<dyn PairScorer>,
     /// Tells the time.
@@ -98,18 +103,29 @@ impl Service {
     /// # Errors
     /// When the memory cannot be published or the index cannot be written; the head is as it was.
     pub fn build(&self, full: bool, observer: &dyn BuildObserver) -> Result<BuildReport, ApiError> {
-        Ok(self.build_with(full, LockWait::UntilFree, observer)?)
+        let mut report = self.build_with(full, LockWait::UntilFree, observer)?;
+        report.degradations.extend(self.awaited_vectors());
+        Ok(report)
     }
 
     fn build_with(&self, full: bool, wait: LockWait, observer: &dyn BuildObserver) -> Result<BuildReport, BuildError> {
-        self.index.build(&BuildRequest {
+        let mut report = self.index.build(&BuildRequest {
             source: &self.sources,
             encoder: Some(&*self.parts.encoder),
             clock: &*self.parts.clock,
             observer,
             full,
             wait,
-        })
+        })?;
+        if report.head_moved {
+            report.degradations.extend(self.top_up(observer));
+        }
+        Ok(report)
+    }
+
+    /// Returns the folder of the index.
+    pub fn index_dir(&self) -> PathBuf {
+        self.index.dir()
     }
 
     /// Answers a question, on the record. `problems` are what the caller could not use of the request; the answer names
@@ -229,14 +245,22 @@ impl Service {
             let detail = format!("no Markdown file below {} is memory", self.project.root.display());
             degradations.push(Degradation::new(MEMORY_EMPTY, detail));
         }
+        let further = self
+            .preferred()
+            .map(|encoder| Ok::<_, ApiError>((encoder, snapshot.lanes_of(encoder.revision())?)));
+        let further = further.transpose()?;
+        let sparse = further.as_ref().and_then(|(encoder, lanes)| lanes.sparse(*encoder));
+        let preferred = further.as_ref().map(|(encoder, lanes)| Preferred {
+            encoder: *encoder,
+            dense: lanes.dense(),
+            sparse: sparse.as_deref(),
+            coverage: lanes.coverage(),
+        });
         let lanes = Lanes {
-            revision: snapshot.revision(),
-            identity: Some(snapshot.identity()),
-            lexical: snapshot.lexical(),
-            dense: snapshot.dense(),
             encoder: Some(&*self.parts.encoder),
-            units: snapshot,
+            preferred,
             degradations,
+            ..Lanes::from(snapshot)
         };
         let freshness = |meta: &ResourceMeta| self.state_of(snapshot, meta, &request.audiences);
         let tools = Tools {

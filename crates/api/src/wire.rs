@@ -2,6 +2,7 @@
 
 mod activate;
 mod error;
+mod fill;
 mod index;
 mod runs;
 
@@ -10,6 +11,7 @@ pub use activate::{
     Scored, StageTime,
 };
 pub use error::ErrorBody;
+pub use fill::{EncoderRole, EncoderState, FillResponse, FillStartedResponse, FillStatusResponse};
 pub use index::IndexResponse;
 pub use runs::{RunFailure, RunListResponse, RunResponse, RunSummary, UnansweredRun};
 
@@ -23,6 +25,9 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("activate-response", schema_of::<ActivateResponse>()),
         ("activation-state", schema_of::<ActivationState>()),
         ("error", schema_of::<ErrorBody>()),
+        ("fill-response", schema_of::<FillResponse>()),
+        ("fill-started-response", schema_of::<FillStartedResponse>()),
+        ("fill-status-response", schema_of::<FillStatusResponse>()),
         ("index-response", schema_of::<IndexResponse>()),
         ("run-list-response", schema_of::<RunListResponse>()),
         ("run-response", schema_of::<RunResponse>()),

@@ -177,6 +177,7 @@ fn open(root: &Path, work: &Path, recorded: bool) -> Service {
     let parts = Parts {
         scorer: Arc::new(StaticLateInteraction::new(Arc::clone(&table))),
         encoder: Arc::new(StaticEncoder::new(table)),
+        preferred: None,
         clock: clock.clone(),
         run_ids: Arc::new(move || RunId::new(format!("run-{}", counter.fetch_add(1, Ordering::Relaxed)))),
     };

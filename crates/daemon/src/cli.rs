@@ -1,8 +1,12 @@
 //! The command line. Doc comments are the help texts.
 
+mod fill;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use self::fill::{FillArgs, FillCommand};
 
 /// Memory retrieval for AI agents, on the record.
 ///
@@ -51,6 +55,9 @@ pub(crate) enum Command {
     /// Look at raw sources in the cold lane
     #[command(subcommand)]
     Archive(ArchiveCommand),
+    /// Model packs: encoders that are better than the embedded one, and slower
+    #[command(subcommand)]
+    Models(ModelsCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -163,6 +170,12 @@ pub(crate) enum RecorderCommand {
     Verify,
     /// Rebuild the tables beside the log from the log
     Rebuild,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    #[command(flatten)]
+    Fill(FillCommand),
 }
 
 #[derive(Debug, Subcommand)]

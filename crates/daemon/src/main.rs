@@ -5,6 +5,8 @@ mod clock;
 mod commands;
 mod failure;
 mod output;
+mod power;
+mod priority;
 mod progress;
 mod render;
 mod settings;

@@ -1,5 +1,7 @@
 //! What a person reads. Memory is data: control characters of a memory never reach the terminal as such.
 
+mod fill;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -10,6 +12,8 @@ use casebook_archive::CatalogEntry;
 use casebook_corpus::Timestamp;
 use casebook_evaluation::LabReport;
 use comfy_table::{ContentArrangement, Table, presets};
+
+pub(crate) use self::fill::{fill, fill_status};
 
 /// Returns the text with control characters made visible, those too that turn the direction of writing.
 pub(crate) fn safe(text: &str) -> String {

@@ -1,10 +1,12 @@
 //! Puts concrete types together: the only place that picks them.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use casebook_api::{History, Parts, Service};
 use casebook_encoder::{StaticEncoder, StaticLateInteraction, embedded_table};
+use casebook_index::TextEncoder;
 use casebook_recorder::{InstanceId, RunId};
 use etcetera::BaseStrategy;
 
@@ -55,8 +57,27 @@ impl Setup {
 
     /// Opens the project.
     pub(crate) fn service(&self) -> Result<Service, Failure> {
+        self.service_with(None)
+    }
+
+    /// Opens the project with an encoder that uses so many threads; `None` leaves that to the encoder.
+    pub(crate) fn service_with(&self, threads: Option<NonZeroUsize>) -> Result<Service, Failure> {
         let project = settings::project(self.root.clone(), &self.data_dir, &self.layers)?;
-        Ok(Service::open(project, self.history(), parts())?)
+        let parts = Parts {
+            preferred: self.chosen_encoder(threads)?,
+            ..parts()
+        };
+        Ok(Service::open(project, self.history(), parts)?)
+    }
+
+    /// Returns the encoder of the model pack that the settings choose, where they choose one.
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "no setting chooses a pack yet"
+    )]
+    fn chosen_encoder(&self, _threads: Option<NonZeroUsize>) -> Result<Option<Arc<dyn TextEncoder>>, Failure> {
+        Ok(None)
     }
 
     /// Opens the history.
@@ -70,12 +91,13 @@ fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Returns the parts that every service is made of.
+/// Returns the parts that every service is made of; what a project chooses is not among them.
 pub(crate) fn parts() -> Parts {
     let table = embedded_table();
     Parts {
         scorer: Arc::new(StaticLateInteraction::new(Arc::clone(&table))),
         encoder: Arc::new(StaticEncoder::new(table)),
+        preferred: None,
         clock: Arc::new(SystemClock::new()),
         run_ids: Arc::new(|| RunId::new(new_id())),
     }

@@ -175,6 +175,11 @@ impl Index {
         resumed.map_err(|error| FillError::Write(Box::new(error)))
     }
 
+    /// Returns whether filling is paused.
+    pub fn is_fill_paused(&self) -> bool {
+        self.shared.files.is_fill_paused()
+    }
+
     /// Returns how the encoders stand.
     ///
     /// # Errors
@@ -193,7 +198,7 @@ impl Index {
         Ok(FillStatus {
             encoders,
             filling: FileLock::is_held(&self.shared.files.fill_lock).map_err(|error| ReadError(Box::new(error)))?,
-            paused: self.shared.files.fill_pause.exists(),
+            paused: self.is_fill_paused(),
         })
     }
 

@@ -46,11 +46,16 @@ impl Preferred<'_> {
     /// One in so many units may be missing.
     const FEW_SHARE: u64 = 50;
 
-    /// Returns whether it answers: its vectors were complete once, and of those no more than a few are missing now, 16
-    /// or 2 %. Until then the encoder of the builds does.
+    /// Returns whether it answers; see [`is_enough`](Self::is_enough). Until then the encoder of the builds does.
     pub fn answers(&self) -> bool {
-        let few = Self::FEW_UNITS.max(self.coverage.total / Self::FEW_SHARE);
-        self.coverage.was_complete && self.coverage.missing <= few
+        Self::is_enough(&self.coverage)
+    }
+
+    /// Returns whether so many vectors are enough to answer from: they were complete once, and of those no more than a
+    /// few are missing now, 16 or 2 %.
+    pub fn is_enough(coverage: &Coverage) -> bool {
+        let few = Self::FEW_UNITS.max(coverage.total / Self::FEW_SHARE);
+        coverage.was_complete && coverage.missing <= few
     }
 }
 

@@ -1,3 +1,4 @@
 //! The wire as others see it.
 
+mod preferred;
 mod schemas;

@@ -6,6 +6,7 @@ mod activate;
 mod bad_input;
 mod concurrency;
 mod config;
+mod fill;
 mod kill;
 mod reference;
 mod runs;

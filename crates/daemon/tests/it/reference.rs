@@ -20,6 +20,11 @@ const VERBS: &[&[&str]] = &[
     &["recorder", "rebuild"],
     &["archive", "list"],
     &["archive", "verify"],
+    &["models"],
+    &["models", "fill"],
+    &["models", "pause"],
+    &["models", "resume"],
+    &["models", "status"],
     &["completions"],
 ];
 

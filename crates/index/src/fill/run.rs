@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
     }
 
     fn is_paused(&self) -> bool {
-        self.shared.files().fill_pause.exists()
+        self.shared.files().is_fill_paused()
     }
 
     /// Asks everyone who may stop a fill.

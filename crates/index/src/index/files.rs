@@ -50,6 +50,11 @@ impl Files {
         Ok(name)
     }
 
+    /// Returns whether nobody may fill vectors in.
+    pub(crate) fn is_fill_paused(&self) -> bool {
+        self.fill_pause.exists()
+    }
+
     /// Lets fills go on.
     pub(crate) fn end_pause(&self) -> std::io::Result<()> {
         gone(fs::remove_file(&self.fill_pause))

@@ -1,0 +1,202 @@
+//! A service with a further encoder: when its vectors are made, and which encoder answers.
+
+use std::sync::Arc;
+
+use casebook_api::wire::{FillResponse, FillStatusResponse};
+use casebook_api::{ApiError, ErrorKind, Parts, Project, Refresh, Service};
+use casebook_corpus::FilesConfig;
+use casebook_index::{Cancel, FillEnd, IndexOptions, Passage, TextEncoder};
+use casebook_ranker::{Activation, ActivationRequest, PairScore, PairScorer, RankerConfig, ScoreError};
+use casebook_recorder::RunId;
+use casebook_testkit::{FakeEncoder, FakePack, FixedClock, TempProject};
+
+/// Scores everything alike.
+struct Alike;
+
+impl PairScorer for Alike {
+    fn revision(&self) -> &str {
+        "alike"
+    }
+
+    fn score(&self, _: &str, passages: &[Passage<'_>], _: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError> {
+        Ok(passages.iter().map(|_| PairScore::new(0.9)).collect())
+    }
+}
+
+fn open(project: &TempProject, pack: Option<Arc<FakePack>>) -> Service {
+    let root = project.root().to_owned();
+    let parts = Parts {
+        encoder: Arc::new(FakeEncoder::default()),
+        preferred: pack.map(|pack| pack as Arc<dyn TextEncoder>),
+        scorer: Arc::new(Alike),
+        clock: Arc::new(FixedClock::default()),
+        run_ids: Arc::new(|| RunId::new("run")),
+    };
+    let project = Project {
+        id: Project::derived_id(&root),
+        index_dirs: vec![root.join(".casebook")],
+        files: FilesConfig::default(),
+        index: IndexOptions::default(),
+        ranker: RankerConfig::default(),
+        audiences: Vec::new(),
+        root,
+    };
+    let unwanted = ApiError::new("history_unavailable", ErrorKind::Internal, "not wanted");
+    Service::open(project, Err(unwanted), parts).unwrap()
+}
+
+fn notes(count: usize) -> TempProject {
+    let project = TempProject::new();
+    for n in 0..count {
+        project.write(&format!("{n:02}.md"), &format!("note {n} 笔记"));
+    }
+    project
+}
+
+fn ask(service: &Service) -> Activation {
+    let request = ActivationRequest::new("note 笔记");
+    service
+        .activate(&request, Refresh::First, Vec::new(), &())
+        .unwrap()
+        .activation
+}
+
+/// What is told about vectors.
+fn told(activation: &Activation) -> Vec<&str> {
+    let told = activation.degradations.iter();
+    told.filter(|told| told.code == "vector_partial" || told.code == "chosen_encoder_failed")
+        .map(|told| told.detail.as_str())
+        .collect()
+}
+
+#[test]
+fn a_pack_answers_once_all_its_vectors_are_there() {
+    let project = notes(40);
+    let pack = Arc::new(FakePack::new("pack.1"));
+    let service = open(&project, Some(Arc::clone(&pack)));
+    assert_eq!(
+        told(&ask(&service)),
+        ["0 of 40 units have vectors of pack.1; the embedded encoder answers until all have"]
+    );
+    assert_eq!(pack.calls(), 0, "an answer waits for no encoder that is slow");
+    let report = service.build(false, &()).unwrap();
+    assert_eq!(
+        report.degradations[0].detail,
+        "0 of 40 units have vectors of pack.1; `casebook models fill` makes the others"
+    );
+
+    let report = service.fill(&()).unwrap();
+    assert_eq!((report.end, report.encoded), (FillEnd::Complete, 40));
+    let response = FillResponse::new("pack.1", &report);
+    assert_eq!(
+        (response.end.as_str(), response.vectors, response.missing),
+        ("complete", 40, 0)
+    );
+    assert_eq!(told(&ask(&service)), [""; 0]);
+    assert!(service.build(false, &()).unwrap().degradations.is_empty());
+    let status = FillStatusResponse::from(&service.fill_status().unwrap());
+    let answering: Vec<_> = status
+        .encoders
+        .iter()
+        .map(|found| (found.revision.as_str(), found.answers))
+        .collect();
+    assert_eq!(answering, [("fake-encoder", false), ("pack.1", true)]);
+}
+
+#[test]
+fn a_refresh_makes_the_vectors_of_an_edit() {
+    let project = notes(40);
+    let pack = Arc::new(FakePack::new("pack.1"));
+    let service = open(&project, Some(Arc::clone(&pack)));
+    ask(&service);
+    service.fill(&()).unwrap();
+    project.write("07.md", "edited 编辑");
+    assert_eq!(told(&ask(&service)), [""; 0]);
+    assert_eq!(pack.encoded().len(), 41);
+    for n in 0..17 {
+        project.write(&format!("{n:02}.md"), &format!("many edits 许多 {n}"));
+    }
+    assert_eq!(
+        told(&ask(&service)),
+        ["17 of 40 units have no vector of pack.1 yet; the embedded encoder answers until they have"]
+    );
+    assert_eq!(pack.encoded().len(), 41, "more than a few are left to a fill");
+}
+
+#[test]
+fn a_small_project_needs_no_fill_at_all() {
+    let project = notes(3);
+    let pack = Arc::new(FakePack::new("pack.1"));
+    let service = open(&project, Some(Arc::clone(&pack)));
+    assert_eq!(told(&ask(&service)), [""; 0]);
+    assert_eq!(pack.encoded().len(), 3);
+}
+
+#[test]
+fn a_pause_keeps_a_refresh_from_making_vectors() {
+    let project = notes(40);
+    let pack = Arc::new(FakePack::new("pack.1"));
+    let service = open(&project, Some(Arc::clone(&pack)));
+    ask(&service);
+    service.fill(&()).unwrap();
+    service.pause_fill().unwrap();
+    assert_eq!(service.check_can_fill().unwrap_err().code, "fill_paused");
+    project.write("07.md", "edited 编辑");
+    assert_eq!(
+        told(&ask(&service)),
+        ["1 of 40 units have no vector of pack.1; the embedded encoder finds them"]
+    );
+    assert_eq!(service.fill(&()).unwrap().end, FillEnd::Paused);
+    service.resume_fill().unwrap();
+    assert_eq!(service.fill(&()).unwrap().encoded, 1);
+}
+
+#[test]
+fn a_pack_that_fails_takes_nobody_with_it() {
+    let project = notes(40);
+    let pack = Arc::new(FakePack::new("pack.1"));
+    let service = open(&project, Some(Arc::clone(&pack)));
+    ask(&service);
+    service.fill(&()).unwrap();
+    pack.fail_after(0);
+    project.write("07.md", "edited 编辑");
+    let activation = ask(&service);
+    assert_eq!(
+        told(&activation),
+        [
+            "pack.1: units cannot be encoded: encoder failed: the pack is gone; the units that changed wait for \
+             `casebook models fill`",
+            "1 of 40 units have no vector of pack.1; the embedded encoder finds them"
+        ]
+    );
+    assert_eq!(service.fill(&()).unwrap_err().code, "encoder_failed");
+    pack.fail_after(u64::MAX);
+    let deaf = open(&project, Some(Arc::new(FakePack::new("pack.1").deaf())));
+    deaf.fill(&()).unwrap();
+    assert_eq!(
+        told(&ask(&deaf)),
+        ["pack.1: encoder failed: the pack hears nothing; the embedded encoder answered"]
+    );
+}
+
+#[test]
+fn term_weights_of_a_pack_are_a_word_lane() {
+    let project = notes(40);
+    let pack = Arc::new(FakePack::new("pack.1").sparse());
+    let service = open(&project, Some(pack));
+    let has_sparse = |activation: &Activation| activation.candidates.iter().any(|found| found.scores.sparse.is_some());
+    assert!(!has_sparse(&ask(&service)));
+    service.fill(&()).unwrap();
+    assert!(has_sparse(&ask(&service)));
+}
+
+#[test]
+fn without_a_further_encoder_nothing_is_filled() {
+    let project = notes(2);
+    let service = open(&project, None);
+    ask(&service);
+    assert_eq!(service.fill(&()).unwrap_err().code, "model_not_chosen");
+    assert_eq!(service.check_can_fill().unwrap_err().code, "model_not_chosen");
+    let same = open(&project, Some(Arc::new(FakePack::new("fake-encoder"))));
+    assert_eq!(same.fill(&()).unwrap_err().code, "model_not_chosen");
+}

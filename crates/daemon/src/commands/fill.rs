@@ -1,0 +1,107 @@
+//! `casebook models fill`, `pause`, `resume`, `status`
+//!
+//! The one thing a newcomer gets wrong: on battery a fill ends and is begun again when mains power is back. Waiting within
+//! it would keep every other process from filling.
+
+mod background;
+mod watch;
+
+use std::time::Duration;
+
+use casebook_api::wire::{FillResponse, FillStatusResponse};
+use casebook_api::{ApiError, Service};
+use casebook_index::{FillEnd, FillReport};
+
+use self::watch::Watch;
+use crate::cli::{Common, FillArgs, FillCommand};
+use crate::failure::Failure;
+use crate::output::{self, note};
+use crate::power::Power;
+use crate::progress::Progress;
+use crate::wire::Setup;
+use crate::{priority, render};
+
+/// How often a fill that waits for mains power looks for it.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
+
+pub(crate) fn run(common: &Common, command: &FillCommand) -> Result<(), Failure> {
+    match command {
+        FillCommand::Fill(args) => fill(common, args),
+        FillCommand::Pause => {
+            let service = Setup::new(common)?.service()?;
+            service.pause_fill()?;
+            status(common, &service)
+        }
+        FillCommand::Resume => {
+            let service = Setup::new(common)?.service()?;
+            service.resume_fill()?;
+            status(common, &service)
+        }
+        FillCommand::Status => status(common, &Setup::new(common)?.service()?),
+    }
+}
+
+fn status(common: &Common, service: &Service) -> Result<(), Failure> {
+    let response = FillStatusResponse::from(&service.fill_status()?);
+    if common.json {
+        output::json(&response)
+    } else {
+        output::line(render::fill_status(&response))
+    }
+}
+
+fn fill(common: &Common, args: &FillArgs) -> Result<(), Failure> {
+    if args.detached {
+        priority::leave_terminal();
+    }
+    let setup = Setup::new(common)?;
+    if args.background {
+        return background::start(common, args, &setup);
+    }
+    // Before the encoder starts its threads: they take the priority over.
+    priority::step_back();
+    let service = setup.service_with(args.threads)?;
+    let progress = Progress::new();
+    let built = service.build(false, &progress);
+    progress.finish();
+    built?;
+    let power = (!args.on_battery).then(Power::of_this_machine);
+    let watch = Watch::new(power);
+    let report = fill_through(&service, &watch, &mut || std::thread::sleep(LOOK_EVERY));
+    watch.finish();
+    let encoder = service
+        .preferred()
+        .map_or_else(String::new, |encoder| encoder.revision().to_string());
+    let response = FillResponse::new(&encoder, &report?);
+    if common.json {
+        output::json(&response)
+    } else {
+        output::line(render::fill(&response))
+    }
+}
+
+/// Fills until nothing is missing or filling is paused; while the machine runs on battery it waits, and lets others fill.
+fn fill_through(service: &Service, watch: &Watch, wait: &mut dyn FnMut()) -> Result<FillReport, ApiError> {
+    let mut before: Option<FillReport> = None;
+    loop {
+        let mut report = service.fill(watch)?;
+        if let Some(before) = before {
+            report.encoded += before.encoded;
+            report.refused += before.refused;
+            report.encoder_calls += before.encoder_calls;
+            report.rows_written += before.rows_written;
+            report.elapsed_ms += before.elapsed_ms;
+        }
+        if report.end != FillEnd::Held {
+            return Ok(report);
+        }
+        note("casebook: on battery; waiting for mains power (--on-battery goes on without)");
+        while watch.is_on_battery() && !service.is_fill_paused() {
+            wait();
+        }
+        before = Some(report);
+    }
+}
+
+#[cfg(test)]
+mod tests;

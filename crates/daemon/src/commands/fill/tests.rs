@@ -1,0 +1,93 @@
+//! Fills under a power supply of the test's own.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use casebook_api::{Parts, Project};
+use casebook_encoder::{StaticLateInteraction, embedded_table};
+use casebook_index::IndexOptions;
+use casebook_ranker::RankerConfig;
+use casebook_recorder::RunId;
+use casebook_testkit::{FakeEncoder, FakePack, FixedClock, TempProject};
+
+use super::*;
+
+fn service(project: &TempProject) -> Service {
+    let root = project.root().to_owned();
+    let parts = Parts {
+        encoder: Arc::new(FakeEncoder::default()),
+        preferred: Some(Arc::new(FakePack::new("pack.1"))),
+        scorer: Arc::new(StaticLateInteraction::new(embedded_table())),
+        clock: Arc::new(FixedClock::default()),
+        run_ids: Arc::new(|| RunId::new("run")),
+    };
+    let project = Project {
+        id: Project::derived_id(&root),
+        index_dirs: vec![root.join(".casebook")],
+        files: casebook_corpus::FilesConfig::default(),
+        index: IndexOptions::default(),
+        ranker: RankerConfig::default(),
+        audiences: Vec::new(),
+        root,
+    };
+    let unwanted = ApiError::new("history_unavailable", casebook_api::ErrorKind::Internal, "not wanted");
+    Service::open(project, Err(unwanted), parts).unwrap()
+}
+
+/// A project with more notes than a refresh makes vectors of.
+fn project() -> TempProject {
+    let project = TempProject::new();
+    for n in 0..40 {
+        project.write(&format!("{n}.md"), &format!("note {n} 笔记"));
+    }
+    project
+}
+
+fn plug(supplies: &Path, online: bool) {
+    let write = |folder: &str, file: &str, text: &str| {
+        let folder = supplies.join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(file), text).unwrap();
+    };
+    write("AC", "type", "Mains\n");
+    write("AC", "online", if online { "1\n" } else { "0\n" });
+    write("BAT0", "type", "Battery\n");
+    write("BAT0", "status", if online { "Charging\n" } else { "Discharging\n" });
+}
+
+#[test]
+fn on_battery_a_fill_waits_and_lets_others_fill() {
+    let (project, supplies) = (project(), tempfile::tempdir().unwrap());
+    let service = service(&project);
+    service.build(false, &()).unwrap();
+    plug(supplies.path(), false);
+    let watch = Watch::new(Some(Power::below(supplies.path())));
+    let mut waits = 0;
+    let report = fill_through(&service, &watch, &mut || {
+        waits += 1;
+        assert!(!service.fill_status().unwrap().filling);
+        plug(supplies.path(), waits == 3);
+    });
+    let report = report.unwrap();
+    assert_eq!((report.end, report.encoded, waits), (FillEnd::Complete, 40, 3));
+}
+
+#[test]
+fn a_pause_ends_the_wait_for_mains_power() {
+    let (project, supplies) = (project(), tempfile::tempdir().unwrap());
+    let service = service(&project);
+    service.build(false, &()).unwrap();
+    plug(supplies.path(), false);
+    let watch = Watch::new(Some(Power::below(supplies.path())));
+    let report = fill_through(&service, &watch, &mut || service.pause_fill().unwrap()).unwrap();
+    assert_eq!((report.end, report.encoded), (FillEnd::Paused, 0));
+}
+
+#[test]
+fn whoever_wants_to_fills_on_battery() {
+    let project = project();
+    let service = service(&project);
+    service.build(false, &()).unwrap();
+    let report = fill_through(&service, &Watch::new(None), &mut || panic!("nothing to wait for"));
+    assert_eq!(report.unwrap().end, FillEnd::Complete);
+}

@@ -1,0 +1,67 @@
+//! How the encoders stand, for people.
+
+use casebook_api::wire::{EncoderRole, EncoderState, FillResponse, FillStatusResponse};
+
+use super::{counted, safe, table};
+
+/// Renders the outcome of a fill.
+pub(crate) fn fill(response: &FillResponse) -> String {
+    let encoder = safe(&response.encoder);
+    let mut text = format!(
+        "{} of {} units have vectors of {encoder}; {} encoded now in {} ms",
+        response.vectors, response.units, response.encoded, response.elapsed_ms
+    );
+    if response.refused > 0 {
+        let units = counted(usize::try_from(response.refused).unwrap_or(usize::MAX), "unit");
+        text += &format!("\n! the encoder refused {units}; the embedded encoder finds them");
+    }
+    text += &match response.end.as_str() {
+        "complete" => format!("\n{encoder} answers questions now"),
+        "paused" => "\nfilling is paused; `casebook models resume`, then `casebook models fill` go on".to_owned(),
+        _ => "\nmore are to come; `casebook models fill` goes on".to_owned(),
+    };
+    text
+}
+
+/// Renders how the encoders stand.
+pub(crate) fn fill_status(response: &FillStatusResponse) -> String {
+    let mut rows = table(["ENCODER", "ROLE", "VECTORS", "MISSING", "REFUSED", "STATE"]);
+    for encoder in &response.encoders {
+        rows.add_row([
+            safe(&encoder.revision),
+            role(encoder.role).to_owned(),
+            format!("{} of {}", encoder.vectors, encoder.units),
+            encoder.missing.to_string(),
+            encoder.refused.to_string(),
+            state(encoder).to_owned(),
+        ]);
+    }
+    let encoders = if response.encoders.is_empty() {
+        "there is no index yet; `casebook index` makes one".to_owned()
+    } else {
+        rows.to_string()
+    };
+    let now = match (response.filling, response.paused) {
+        (true, true) => "filling is paused; the process at work ends before its next batch",
+        (true, false) => "a process is filling now",
+        (false, true) => "filling is paused; `casebook models resume` allows it again",
+        (false, false) => "nobody is filling",
+    };
+    format!("{encoders}\n{now}")
+}
+
+fn role(role: EncoderRole) -> &'static str {
+    match role {
+        EncoderRole::Embedded => "embedded",
+        EncoderRole::Chosen => "chosen",
+        EncoderRole::Kept => "kept",
+    }
+}
+
+fn state(encoder: &EncoderState) -> &'static str {
+    match (encoder.answers, encoder.complete) {
+        (true, _) => "answers",
+        (false, true) => "complete",
+        (false, false) => "being filled",
+    }
+}
