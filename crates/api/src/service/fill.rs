@@ -3,7 +3,7 @@
 //! The one thing a newcomer gets wrong: after an edit nobody runs `casebook models fill`. A refresh that leaves a few
 //! units without makes their vectors itself, so that a pack that was complete stays so.
 
-use casebook_corpus::Degradation;
+use casebook_corpus::{Clock, Degradation};
 use casebook_index::degradation::VECTOR_PARTIAL;
 use casebook_index::{
     BuildObserver, Cancel, Coverage, EncoderStatus, FillError, FillObserver, FillReport, FillRequest, FillStatus,
@@ -17,6 +17,12 @@ use crate::{ApiError, ErrorKind};
 
 /// Units that a refresh makes vectors of by itself.
 const FEW_UNITS: u64 = 16;
+
+/// Inputs that a refresh has encoded at once; after each batch it looks at the clock.
+const TOP_UP_BATCH: usize = 4;
+
+/// Microseconds after which a refresh leaves the rest to a fill: somebody waits for an answer.
+const TOP_UP_MICROS: u64 = 10_000_000;
 
 impl Service {
     /// Returns the encoder that is preferred to that of the builds, unless the two are one.
@@ -123,17 +129,24 @@ impl Service {
         (!coverage.is_complete()).then(|| Degradation::new(VECTOR_PARTIAL, detail))
     }
 
-    /// Makes the preferred encoder's vectors of the few units that an edit left without. More are left to a fill. What
-    /// goes wrong is told and ends nothing: the embedded encoder finds those units.
+    /// Makes the preferred encoder's vectors of the few units that an edit left without. More, and what a slow encoder has
+    /// not done in ten seconds, are left to a fill. What goes wrong is told and ends nothing: the embedded encoder finds those units.
     pub(super) fn top_up(&self, observer: &dyn BuildObserver) -> Option<Degradation> {
         let encoder = self.preferred()?;
         let coverage = self.coverage_of(encoder).ok().flatten()?;
         if coverage.missing > FEW_UNITS {
             return None;
         }
+        let clock = &*self.parts.clock;
+        let watching = Watching {
+            observer,
+            clock,
+            until: clock.monotonic_micros().saturating_add(TOP_UP_MICROS),
+        };
         let topped_up = self.index.top_up(&FillRequest {
-            observer: &Watching(observer),
-            ..FillRequest::new(encoder, &*self.parts.clock)
+            observer: &watching,
+            batch: TOP_UP_BATCH,
+            ..FillRequest::new(encoder, clock)
         });
         match topped_up {
             // Who fills already follows the head.
@@ -158,13 +171,21 @@ fn not_chosen() -> ApiError {
     )
 }
 
-/// Lets whoever cancels a build cancel what follows it.
-struct Watching<'a>(&'a dyn BuildObserver);
+/// Lets whoever cancels a build cancel what follows it, and ends that in time.
+struct Watching<'a> {
+    observer: &'a dyn BuildObserver,
+    clock: &'a dyn Clock,
+    until: u64,
+}
 
 impl Cancel for Watching<'_> {
     fn cancelled(&self) -> bool {
-        self.0.cancelled()
+        self.observer.cancelled()
     }
 }
 
-impl FillObserver for Watching<'_> {}
+impl FillObserver for Watching<'_> {
+    fn go_on(&self) -> bool {
+        self.clock.monotonic_micros() < self.until
+    }
+}

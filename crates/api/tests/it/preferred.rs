@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use casebook_api::wire::{FillResponse, FillStatusResponse};
 use casebook_api::{ApiError, ErrorKind, Parts, Project, Refresh, Service};
-use casebook_corpus::FilesConfig;
+use casebook_corpus::{FilesConfig, Timestamp};
 use casebook_index::{Cancel, FillEnd, IndexOptions, Passage, TextEncoder};
 use casebook_ranker::{Activation, ActivationRequest, PairScore, PairScorer, RankerConfig, ScoreError};
 use casebook_recorder::RunId;
@@ -24,12 +24,16 @@ impl PairScorer for Alike {
 }
 
 fn open(project: &TempProject, pack: Option<Arc<FakePack>>) -> Service {
+    open_at(project, pack, FixedClock::default())
+}
+
+fn open_at(project: &TempProject, pack: Option<Arc<FakePack>>, clock: FixedClock) -> Service {
     let root = project.root().to_owned();
     let parts = Parts {
         encoder: Arc::new(FakeEncoder::default()),
         preferred: pack.map(|pack| pack as Arc<dyn TextEncoder>),
         scorer: Arc::new(Alike),
-        clock: Arc::new(FixedClock::default()),
+        clock: Arc::new(clock),
         run_ids: Arc::new(|| RunId::new("run")),
     };
     let project = Project {
@@ -130,6 +134,25 @@ fn a_small_project_needs_no_fill_at_all() {
     let service = open(&project, Some(Arc::clone(&pack)));
     assert_eq!(told(&ask(&service)), [""; 0]);
     assert_eq!(pack.encoded().len(), 3);
+}
+
+#[test]
+fn a_refresh_leaves_the_rest_to_a_fill_where_the_encoder_is_slow() {
+    let project = notes(40);
+    let pack = Arc::new(FakePack::new("pack.1"));
+    open(&project, Some(Arc::clone(&pack))).build(false, &()).unwrap();
+    open(&project, Some(Arc::clone(&pack))).fill(&()).unwrap();
+    for n in 0..12 {
+        project.write(&format!("{n:02}.md"), &format!("some edits 一些 {n}"));
+    }
+    // Every look at the clock takes four seconds, so that there is time for one batch of four.
+    let clock = FixedClock::stepping(Timestamp::from_unix_millis(0), 4_000_000);
+    let slow = open_at(&project, Some(Arc::clone(&pack)), clock);
+    assert_eq!(
+        slow.build(false, &()).unwrap().degradations[0].detail,
+        "32 of 40 units have vectors of pack.1; `casebook models fill` makes the others"
+    );
+    assert_eq!(pack.encoded().len(), 44);
 }
 
 #[test]

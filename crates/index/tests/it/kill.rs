@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use casebook_corpus::ContentHash;
-use casebook_index::{Index, UnitSource};
+use casebook_index::{FillEnd, Index, TextEncoder, UnitSource};
+use casebook_testkit::FakePack;
 
-use crate::support::{Fixture, Letters, Memory, request, search};
+use crate::support::{Fixture, Letters, Memory, fill, fill_by, lane_of, request, search};
 
 /// Tells the child which folder to build in.
 const FOLDER: &str = "CASEBOOK_INDEX_KILL_TEST_FOLDER";
@@ -44,6 +45,73 @@ fn child() {
         let index = Index::open(Path::new(&folder)).unwrap();
         index.build(&request(&memory(generation), Some(&encoder))).unwrap();
     }
+}
+
+/// Tells the child which folder to fill.
+const FILLED: &str = "CASEBOOK_INDEX_FILL_KILL_TEST_FOLDER";
+/// Units of the index that is filled.
+const NOTES: usize = 40;
+
+/// Not a test of its own: the child's side, which fills one input at a time until it is killed. Alone it returns at once.
+#[test]
+fn filling_child() {
+    let Some(folder) = std::env::var_os(FILLED) else {
+        return;
+    };
+    let index = Index::open(Path::new(&folder)).unwrap();
+    let slow = FakePack::new("pack.1").before_batch(|_| std::thread::sleep(Duration::from_millis(4)));
+    // Who is killed at the end of a fill leaves nothing to do.
+    index.fill(&fill_by(&slow, 1)).unwrap();
+}
+
+#[test]
+fn a_killed_fill_is_gone_on_with_and_loses_one_batch() {
+    let memory = Memory::default();
+    for n in 0..NOTES {
+        memory.write(&format!("{n:03}.md"), &format!("note {n} 笔记"));
+    }
+    let [killed, whole] = [Fixture::new(), Fixture::new()];
+    killed.build(&memory);
+    whole.build(&memory);
+    let pack = FakePack::new("pack.1");
+    let vectors = || {
+        killed
+            .snapshot()
+            .lanes_of(pack.revision())
+            .unwrap()
+            .coverage()
+            .vectors()
+    };
+    let mut before = 0;
+    for round in 0..6 {
+        let mut filler = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kill::filling_child"])
+            .env(FILLED, killed.dir())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while vectors() < before + 3 && filler.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(round % 4));
+        filler.kill().unwrap();
+        filler.wait().unwrap();
+        before = vectors();
+        assert!(
+            (1..NOTES as u64).contains(&before),
+            "round {round}: {before} of {NOTES}"
+        );
+        assert!(!killed.index.fill_status().unwrap().filling, "the lock is free");
+    }
+    let report = fill(&killed.index, &pack);
+    assert_eq!((report.end, report.encoded), (FillEnd::Complete, NOTES as u64 - before));
+    let twin = FakePack::new("pack.1");
+    fill(&whole.index, &twin);
+    assert_eq!(
+        lane_of(&killed.snapshot(), &pack, "note 7"),
+        lane_of(&whole.snapshot(), &twin, "note 7")
+    );
 }
 
 /// Checks that what a reader sees belongs together.
