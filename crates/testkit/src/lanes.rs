@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use casebook_corpus::{ContentHash, EffectiveHash, Resource, ResourceId, Standing, Timestamp};
+use casebook_corpus::{ContentHash, Degradation, EffectiveHash, Resource, ResourceId, Standing, Timestamp};
+use casebook_index::degradation::VECTOR_PARTIAL;
 use casebook_index::{
     Cancel, EncodeError, EncoderRevision, LaneAnswer, LaneError, LaneHit, LexicalLane, Locator, Passage, PassageVector,
     Revision, RevisionId, TextEncoder, Unit, UnitKey, UnitKind, UnitRecord, UnitSource, UnitSourceError, VectorLane,
@@ -179,7 +180,7 @@ impl FakeLane {
         }
     }
 
-    /// Makes it have no vector of these units.
+    /// Makes it have no vector of these units, and say so.
     #[must_use]
     pub fn lacking(mut self, unit_keys: &[&str]) -> Self {
         self.lacks = unit_keys.iter().map(|key| UnitKey::new(*key)).collect();
@@ -269,7 +270,12 @@ impl VectorLane for FakeLane {
     }
 
     fn search(&self, _query: &[f32], _limit: usize) -> Result<LaneAnswer, LaneError> {
-        self.answer()
+        let mut answer = self.answer()?;
+        if !self.lacks.is_empty() {
+            let detail = format!("{} units have no vector", self.lacks.len());
+            answer.degradations.push(Degradation::new(VECTOR_PARTIAL, detail));
+        }
+        Ok(answer)
     }
 }
 

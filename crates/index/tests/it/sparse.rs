@@ -95,7 +95,7 @@ fn weights_that_are_gone_or_broken_hide_no_others() {
     let db = rusqlite::Connection::open(fixture.dir().join("index.db")).unwrap();
     let of = |file: &str| format!("input_hash = (SELECT input_hash FROM search_units WHERE location = '{file}')");
     db.execute_batch(&format!(
-        "UPDATE search_sparse_cache SET weights = x'00' WHERE {}; DELETE FROM search_sparse_cache WHERE {}",
+        "UPDATE search_sparse_cache SET weights = CAST(weights || x'00' AS BLOB) WHERE {}; DELETE FROM search_sparse_cache WHERE {}",
         of("a.md"),
         of("b.md")
     ))

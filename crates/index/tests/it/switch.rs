@@ -98,7 +98,10 @@ fn topping_up_changes_no_choice_and_deletes_nothing() {
         (vectors(&fixture, &old), vectors(&fixture, &new)),
         ((4, true), (1, false))
     );
+    let third = FakePack::new("pack.3");
+    assert_eq!(fixture.index.top_up(&fill_by(&third, 4)).unwrap().encoded, 4);
     let status = fixture.index.fill_status().unwrap();
+    assert_eq!(status.encoders.len(), 4);
     let chosen = status.encoders.iter().find(|found| found.chosen).unwrap();
     assert_eq!(chosen.revision.as_str(), "pack.new");
 }
