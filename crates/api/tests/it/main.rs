@@ -1,4 +1,5 @@
 //! The wire as others see it.
 
+#[cfg(test)]
 mod preferred;
 mod schemas;

@@ -25,7 +25,6 @@ impl Memory {
         let request = BuildRequest {
             source: &RecordSource::new(resources),
             encoder: Some(&CharacterCounts::new()),
-            preferred: None,
             clock: &FixedClock::default(),
             observer: &(),
             full: false,
