@@ -4,6 +4,8 @@ mod cli;
 mod clock;
 mod commands;
 mod failure;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that adds models calls it"))]
+mod hub;
 mod output;
 mod power;
 mod priority;

@@ -1,0 +1,198 @@
+//! Downloads a model from the Hugging Face hub: the only code of this project that opens a connection, and only for a
+//! source that begins with `hf:`.
+//!
+//! The one thing a newcomer gets wrong: nothing that the hub says is trusted until it is checked. Its listing pins a commit
+//! and tells size and checksum of every file; names are vetted, the sum is bounded before the first byte is asked for, and a
+//! file gets its name only when size and checksum hold. What is half done stays beside, so the next try goes on from there.
+
+mod choice;
+mod client;
+mod endpoint;
+mod environment;
+mod error;
+mod listing;
+mod patience;
+mod place;
+mod spec;
+mod transfer;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use casebook_index::Cancel;
+
+pub(crate) use endpoint::Endpoint;
+pub(crate) use environment::{Environment, Token};
+pub(crate) use error::HubError;
+pub(crate) use patience::{RealSleeper, Sleeper};
+pub(crate) use spec::HubSpec;
+
+use choice::choose;
+use client::Client;
+use place::Place;
+use transfer::Transfer;
+
+/// Bytes of one model at most, unless told otherwise.
+pub(crate) const MAX_BYTES: u64 = 8 << 30;
+
+/// How a download is made.
+pub(crate) struct HubOptions<'a> {
+    /// Where the hub is.
+    pub(crate) endpoint: Endpoint,
+    /// What proves who asks; sent to the endpoint alone.
+    pub(crate) token: Option<Token>,
+    /// The weights that are meant, where a repository has several: a `.gguf` file by its name there.
+    pub(crate) file: Option<String>,
+    /// Bytes of all files together at most.
+    pub(crate) max_bytes: u64,
+    /// Longest wait for a connection.
+    pub(crate) connect: Duration,
+    /// Longest silence of a connection before it counts as lost.
+    pub(crate) silence: Duration,
+    /// Waits between tries.
+    pub(crate) sleeper: &'a dyn Sleeper,
+    /// Stops the download; what has come stays for the next try.
+    pub(crate) cancel: &'a dyn Cancel,
+}
+
+impl<'a> HubOptions<'a> {
+    /// Returns the options that a person at a terminal wants, with endpoint and token from the environment.
+    ///
+    /// # Errors
+    /// When a variable names an endpoint or a token that cannot be used, or forbids the network.
+    pub(crate) fn new(
+        environment: &Environment,
+        sleeper: &'a dyn Sleeper,
+        cancel: &'a dyn Cancel,
+    ) -> Result<Self, HubError> {
+        let endpoint = environment.endpoint()?;
+        Ok(Self {
+            token: environment.token(&endpoint)?,
+            endpoint,
+            file: None,
+            max_bytes: MAX_BYTES,
+            connect: Duration::from_secs(20),
+            silence: Duration::from_secs(30),
+            sleeper,
+            cancel,
+        })
+    }
+}
+
+/// A model that has been downloaded and checked.
+#[derive(Debug)]
+pub(crate) struct FetchedModel {
+    /// Folder with the files as the repository names them; a chosen `.gguf` lies at its top.
+    pub(crate) dir: PathBuf,
+    /// The full commit that the hub named.
+    pub(crate) revision: String,
+    /// The licence as the repository declares it, like `mit` or `apache-2.0`; several are joined with ` AND `.
+    pub(crate) licence: Option<String>,
+    /// `hf:owner/name`.
+    pub(crate) source: String,
+    place: Place,
+}
+
+impl FetchedModel {
+    /// Removes the download, once its files have been imported.
+    ///
+    /// # Errors
+    /// When the folder cannot be removed.
+    pub(crate) fn discard(self) -> Result<(), HubError> {
+        self.place.remove()
+    }
+}
+
+/// What a download is at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum HubStep<'a> {
+    /// Asking for the list of files.
+    Asking,
+    /// Bytes of a file have come.
+    Receiving {
+        /// The file.
+        file: &'a str,
+        /// What is here of it.
+        done: u64,
+        /// Its size.
+        total: u64,
+        /// What is here of all files.
+        all_done: u64,
+        /// The size of all files.
+        all_total: u64,
+    },
+    /// A file is complete and its checksum is computed.
+    Checking {
+        /// The file.
+        file: &'a str,
+    },
+    /// Something went wrong that may pass.
+    Waiting {
+        /// How long.
+        pause: Duration,
+        /// What went wrong.
+        why: &'a HubError,
+    },
+}
+
+/// Who is told how a download goes.
+pub(crate) trait HubProgress {
+    /// Called often: keep it cheap.
+    fn step(&mut self, step: HubStep<'_>);
+}
+
+/// Downloads the files of a model that a pack is made from into a folder of their own below `into`, and checks each.
+/// What an interrupted call left is used.
+///
+/// # Errors
+/// When the model cannot be had, cannot be a pack, or is not what the hub said; [`HubError::code`] tells which.
+pub(crate) fn fetch(
+    spec: &HubSpec,
+    into: &Path,
+    options: &HubOptions<'_>,
+    progress: &mut dyn HubProgress,
+) -> Result<FetchedModel, HubError> {
+    let client = Client::new(options)?;
+    let listing = listing::ask(&client, spec, options, progress)?;
+    let wanted = choose(&listing.files, options.file.as_deref())?;
+    let total = wanted
+        .iter()
+        .try_fold(0_u64, |sum, file| sum.checked_add(file.size))
+        .unwrap_or(u64::MAX);
+    if total > options.max_bytes {
+        return Err(HubError::TooLarge {
+            bytes: total,
+            limit: options.max_bytes,
+        });
+    }
+    let place = Place::open(into, spec, &listing.commit)?;
+    place.keep_only(&wanted)?;
+    let mut transfer = Transfer {
+        client: &client,
+        spec,
+        commit: &listing.commit,
+        place: &place,
+        options,
+        progress,
+        all_done: 0,
+        all_total: total,
+    };
+    for file in &wanted {
+        transfer.bring(file)?;
+    }
+    let licence = match listing.licence {
+        Some(licence) => Some(licence),
+        None => place.read_me()?.as_deref().and_then(listing::licence_of_read_me),
+    };
+    Ok(FetchedModel {
+        dir: place.files(),
+        revision: listing.commit,
+        licence,
+        source: spec.source(),
+        place,
+    })
+}
