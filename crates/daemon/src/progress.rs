@@ -1,5 +1,8 @@
 //! Progress of long work on standard error: a bar on a terminal, a line now and then elsewhere.
 
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that adds models shows it"))]
+mod download;
+
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 

@@ -96,7 +96,9 @@ const PINS: &[(&str, &[&str])] = &[
     ("axum*", &["casebook-api", "casebook"]),
     ("rmcp*", &["casebook-api", "casebook"]),
     ("hyper*", &["casebook-api", "casebook"]),
-    ("reqwest", &["casebook-api", "casebook"]),
+    // Nothing leaves the machine but a request for a model that was asked for.
+    ("ureq*", &["casebook"]),
+    ("reqwest", &[]),
     ("clap*", &["casebook"]),
 ];
 
@@ -213,6 +215,8 @@ mod tests {
         check_pins("casebook-ranker: rusqlite", &["casebook-ranker uses rusqlite"]);
         check_pins("casebook-api: dev:clap_complete", &["casebook-api uses clap_complete"]);
         check_pins("casebook-index: candle-core", &["casebook-index uses candle-core"]);
+        check_pins("casebook: ureq\ncasebook-api: ureq", &["casebook-api uses ureq"]);
+        check_pins("casebook: reqwest", &["casebook uses reqwest"]);
         check_pins("casebook-testkit: tokio", &["casebook-testkit uses tokio"]);
     }
 }

@@ -85,7 +85,7 @@ impl<'a> Client<'a> {
         })?;
         let mut token = self.token;
         for _ in 0..MAX_HOPS {
-            let origin = Origin::of(&uri).ok_or_else(|| self.redirect(self.host(), "it is no web address"))?;
+            let origin = Origin::of(&uri).ok_or_else(|| redirect(self.host(), "it is no web address"))?;
             let at_endpoint = origin == *self.endpoint.origin();
             if !at_endpoint {
                 // Once away it stays away: a way back would be chosen by the stranger.
@@ -95,14 +95,14 @@ impl<'a> Client<'a> {
             let Some(location) = redirect_of(&answer) else {
                 return accept(answer, spec, at_endpoint, self.token.is_some(), self.endpoint);
             };
-            uri = follow(&uri, &location).ok_or_else(|| self.redirect(&origin.host, "the address is malformed"))?;
-            let next = Origin::of(&uri).ok_or_else(|| self.redirect(&origin.host, "it is no web address"))?;
+            uri = follow(&uri, &location).ok_or_else(|| redirect(&origin.host, "the address is malformed"))?;
+            let next = Origin::of(&uri).ok_or_else(|| redirect(&origin.host, "it is no web address"))?;
             let within_this_machine = self.endpoint.origin().is_this_machine() && next.is_this_machine();
             if !(next.secure || within_this_machine) {
-                return Err(self.redirect(&origin.host, "it leads from https to http").into());
+                return Err(redirect(&origin.host, "it leads from https to http").into());
             }
         }
-        Err(self.redirect(self.host(), "it leads in circles").into())
+        Err(redirect(self.host(), "it leads in circles").into())
     }
 
     fn once(
@@ -132,14 +132,6 @@ impl<'a> Client<'a> {
             body,
             silence: self.silence,
         })
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as a part of the request")]
-    fn redirect(&self, host: &str, why: &'static str) -> HubError {
-        HubError::Redirect {
-            host: host.to_owned(),
-            why,
-        }
     }
 }
 
@@ -177,6 +169,13 @@ impl Answer {
             .into());
         }
         Ok(bytes)
+    }
+}
+
+fn redirect(host: &str, why: &'static str) -> HubError {
+    HubError::Redirect {
+        host: host.to_owned(),
+        why,
     }
 }
 

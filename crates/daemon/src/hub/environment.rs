@@ -42,9 +42,12 @@ impl fmt::Debug for Token {
     }
 }
 
+/// Finds a variable by its name.
+type Variables = dyn Fn(&str) -> Option<String>;
+
 /// What the environment says, injected so that a test does not depend on the machine's.
 pub(crate) struct Environment {
-    variables: Box<dyn Fn(&str) -> Option<String>>,
+    variables: Box<Variables>,
     home: Option<PathBuf>,
 }
 
@@ -136,6 +139,17 @@ mod tests {
 
     fn token(text: &str) -> Option<Token> {
         Some(Token(text.to_owned()))
+    }
+
+    #[test]
+    fn options_follow_the_environment() {
+        use super::super::{HubOptions, MAX_BYTES, RealSleeper};
+        let environment = environment(&[("HF_ENDPOINT", "https://hf-mirror.com/"), ("HF_TOKEN", "hf_x")], None);
+        let options = HubOptions::new(&environment, &RealSleeper, &()).unwrap();
+        assert_eq!(options.endpoint.at("/a"), "https://hf-mirror.com/a");
+        assert_eq!((options.token, options.max_bytes), (token("hf_x"), MAX_BYTES));
+        // Whatever this machine says, it is read or refused.
+        let _ = HubOptions::new(&Environment::of_process(), &RealSleeper, &());
     }
 
     #[test]
