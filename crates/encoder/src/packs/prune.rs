@@ -64,18 +64,20 @@ fn prune_tokenizer(tokenizer: &mut Value) -> Result<Vec<u64>, PackError> {
         Ok(())
     };
     renumber(&mut tokenizer["model"]["unk_id"])?;
-    for token in tokenizer["added_tokens"].as_array_mut().into_iter().flatten() {
-        renumber(&mut token["id"])?;
+    // `get_mut` throughout: indexing would put in what is not there.
+    let added = tokenizer.get_mut("added_tokens").and_then(Value::as_array_mut);
+    for id in added.into_iter().flatten().filter_map(|token| token.get_mut("id")) {
+        renumber(id)?;
     }
-    let specials = tokenizer["post_processor"]["special_tokens"].as_object_mut();
-    for token in specials.into_iter().flatten() {
-        token.1["ids"]
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-            .try_for_each(renumber)?;
-    }
-    let processor = &mut tokenizer["post_processor"];
+    let Some(processor) = tokenizer.get_mut("post_processor") else {
+        return Ok(kept);
+    };
+    let specials = processor.get_mut("special_tokens").and_then(Value::as_object_mut);
+    let ids = specials
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, token)| token.get_mut("ids")?.as_array_mut());
+    ids.flatten().try_for_each(renumber)?;
     for end in ["sep", "cls"] {
         if let Some(id) = processor.get_mut(end).and_then(|pair| pair.get_mut(1)) {
             renumber(id)?;
@@ -103,7 +105,7 @@ fn is_kept(piece: &str) -> bool {
 }
 
 fn is_han(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    matches!(c, '々' | '〇' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]

