@@ -1,12 +1,15 @@
 //! The command line. Doc comments are the help texts.
 
 mod fill;
+mod models;
+
+pub(crate) use models::{AddModelArgs, ModelsCommand, PoolingArg, PruneArg, UseModelArgs};
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use self::fill::{FillArgs, FillCommand};
+pub(crate) use fill::{FillArgs, FillCommand};
 
 /// Memory retrieval for AI agents, on the record.
 ///
@@ -55,7 +58,7 @@ pub(crate) enum Command {
     /// Look at raw sources in the cold lane
     #[command(subcommand)]
     Archive(ArchiveCommand),
-    /// Model packs: encoders that are better than the embedded one, and slower
+    /// Add transformer models and choose which one is used
     #[command(subcommand)]
     Models(ModelsCommand),
     /// Print a completion script for a shell
@@ -170,12 +173,6 @@ pub(crate) enum RecorderCommand {
     Verify,
     /// Rebuild the tables beside the log from the log
     Rebuild,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ModelsCommand {
-    #[command(flatten)]
-    Fill(FillCommand),
 }
 
 #[derive(Debug, Subcommand)]

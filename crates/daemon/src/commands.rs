@@ -7,12 +7,13 @@ mod fill;
 mod index;
 mod init;
 mod lab;
+mod models;
 mod recorder;
 mod runs;
 
 use clap::CommandFactory;
 
-use crate::cli::{Cli, Command, ModelsCommand};
+use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 
 /// Runs the command.
@@ -26,7 +27,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Lab(command) => lab::run(&cli.common, command),
         Command::Recorder(command) => recorder::run(&cli.common, command),
         Command::Archive(command) => archive::run(&cli.common, command),
-        Command::Models(ModelsCommand::Fill(command)) => fill::run(&cli.common, command),
+        Command::Models(command) => models::run(&cli.common, command),
         Command::Completions { shell } => {
             clap_complete::generate(*shell, &mut Cli::command(), "casebook", &mut std::io::stdout());
             Ok(())

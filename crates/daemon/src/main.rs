@@ -4,10 +4,6 @@ mod cli;
 mod clock;
 mod commands;
 mod failure;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the command that adds models calls it")
-)]
 mod hub;
 mod output;
 mod power;

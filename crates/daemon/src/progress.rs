@@ -1,7 +1,10 @@
 //! Progress of long work on standard error: a bar on a terminal, a line now and then elsewhere.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that adds models shows it"))]
 mod download;
+mod import;
+
+pub(crate) use download::DownloadProgress;
+pub(crate) use import::ImportBar;
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

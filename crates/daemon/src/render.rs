@@ -1,6 +1,9 @@
 //! What a person reads. Memory is data: control characters of a memory never reach the terminal as such.
 
 mod fill;
+mod models;
+
+pub(crate) use models::{ModelRow, added_model, models};
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

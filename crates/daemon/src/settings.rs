@@ -3,9 +3,13 @@
 //! The one thing a newcomer gets wrong: a key exists only in [`KEYS`]. A key in a file or in the environment that is not
 //! there is an error with a suggestion, so that a typing error is never taken for a setting.
 
+mod edit;
+mod encoder;
 mod keys;
 mod layers;
 
+pub(crate) use edit::write_setting;
+pub(crate) use encoder::{EMBEDDED, Role, chosen, encoder, store};
 pub(crate) use keys::KEYS;
 pub(crate) use layers::{Layers, Place};
 
@@ -203,6 +207,8 @@ pub(crate) fn default_of(name: &str, project: &Project) -> toml::Value {
         "ranker.dense_share" => number(ranker.fusion_weights.dense),
         "ranker.foreign_dense" => number(ranker.fusion_weights.foreign_dense),
         "ranker.foreign_lexical" => number(ranker.fusion_weights.foreign_lexical),
+        "encoder.model" | "encoder.reranker" => EMBEDDED.into(),
+        "encoder.threads" => count(0),
         "ranker.lexical_limit" => count(ranker.lexical_limit),
         "ranker.dense_limit" => count(ranker.dense_limit),
         "ranker.rrf_k" => number(ranker.rrf_k),

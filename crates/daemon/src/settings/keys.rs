@@ -99,6 +99,21 @@ pub(crate) const KEYS: &[Key] = &[
         "weight of the lexical list for a text in another language than the question",
     ),
     key(
+        "encoder.model",
+        Kind::Text,
+        "\"embedded\", or a model pack (`casebook models list`)",
+    ),
+    key(
+        "encoder.reranker",
+        Kind::Text,
+        "\"embedded\", or a model pack that reranks",
+    ),
+    key(
+        "encoder.threads",
+        Kind::Unsigned,
+        "threads that a model pack computes on; 0: one for each core",
+    ),
+    key(
         "ranker.lexical_limit",
         Kind::Unsigned,
         "units that the lexical list holds at most",

@@ -8,6 +8,7 @@ mod concurrency;
 mod config;
 mod fill;
 mod kill;
+mod models;
 mod network;
 mod reference;
 mod runs;

@@ -25,6 +25,11 @@ const VERBS: &[&[&str]] = &[
     &["models", "pause"],
     &["models", "resume"],
     &["models", "status"],
+    &["models", "add"],
+    &["models", "list"],
+    &["models", "verify"],
+    &["models", "use"],
+    &["models", "remove"],
     &["completions"],
 ];
 

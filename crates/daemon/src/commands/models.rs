@@ -1,0 +1,198 @@
+//! `casebook models`
+
+mod add;
+mod hub;
+
+use casebook_api::{ApiError, ErrorKind};
+use casebook_encoder::{PackError, PackManifest, PackStore, PackTask};
+use serde_json::json;
+
+use crate::cli::{Common, ModelsCommand, UseModelArgs};
+use crate::failure::Failure;
+use crate::progress::ImportBar;
+use crate::render::ModelRow;
+use crate::settings::{self, EMBEDDED, PROJECT_FILE, Role};
+use crate::wire::Setup;
+use crate::{output, render};
+
+pub(crate) fn run(common: &Common, command: &ModelsCommand) -> Result<(), Failure> {
+    let setup = Setup::new(common)?;
+    let store = settings::store(&setup.data_dir);
+    match command {
+        ModelsCommand::Fill(command) => super::fill::run(common, command),
+        ModelsCommand::Add(args) => add::run(common, &setup, &store, args),
+        ModelsCommand::List => list(common, &setup, &store),
+        ModelsCommand::Verify { name } => verify(common, &store, name.as_deref()),
+        ModelsCommand::Use(args) => choose(common, &setup, &store, args),
+        ModelsCommand::Remove { name, force } => remove(common, &setup, &store, name, *force),
+    }
+}
+
+/// What this project's settings say that a pack is used for.
+fn uses(setup: &Setup, name: &str) -> Result<Vec<&'static str>, Failure> {
+    let mut uses = Vec::new();
+    for role in Role::ALL {
+        if settings::chosen(&setup.layers, role)?.as_deref() == Some(name) {
+            uses.push(role.word());
+        }
+    }
+    Ok(uses)
+}
+
+fn list(common: &Common, setup: &Setup, store: &PackStore) -> Result<(), Failure> {
+    let found = store.list()?;
+    let mut rows = Vec::new();
+    for pack in found.packs {
+        rows.push(ModelRow {
+            uses: uses(setup, &pack.name)?,
+            pack,
+        });
+    }
+    let mut problems: Vec<_> = found.problems.iter().map(ToString::to_string).collect();
+    // A chosen pack that cannot be used would not be seen among the others.
+    if let Err(Failure(error)) = settings::encoder(&setup.layers, store) {
+        problems.push(error.message);
+    }
+    if common.json {
+        let models: Vec<_> = rows.iter().map(ModelRow::json).collect();
+        return output::json(&json!({ "models": models, "problems": problems }));
+    }
+    problems
+        .iter()
+        .for_each(|problem| output::note(render::safe(&format!("! {problem}"))));
+    output::line(render::models(&rows))
+}
+
+fn verify(common: &Common, store: &PackStore, name: Option<&str>) -> Result<(), Failure> {
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => {
+            let found = store.list()?;
+            let broken = found.problems.iter().filter_map(|problem| match problem {
+                PackError::ManifestInvalid { name, .. } => Some(name.clone()),
+                _ => None,
+            });
+            let whole = found.packs.iter().map(|pack| pack.name.clone());
+            let mut names: Vec<_> = whole.chain(broken).collect();
+            names.sort();
+            names
+        }
+    };
+    let bar = ImportBar::new();
+    let mut faults = Vec::new();
+    for name in &names {
+        let found = store.verify(name, &mut |progress| bar.show(progress))?;
+        faults.extend(found.iter().map(|fault| format!("{name}: {fault}")));
+    }
+    bar.finish();
+    if !faults.is_empty() {
+        let message = format!(
+            "{} of what the manifests say does not hold; remove the model and add it again",
+            faults.len()
+        );
+        let error = ApiError {
+            details: faults,
+            ..ApiError::new("pack_differs", ErrorKind::CheckFailed, message)
+        };
+        return Err(error.into());
+    }
+    if common.json {
+        return output::json(&json!({ "models": names }));
+    }
+    output::line(match &names[..] {
+        [] => "There are no models to check.".to_owned(),
+        [name] => format!("{name} is as its manifest says"),
+        names => format!("{} models are as their manifests say", names.len()),
+    })
+}
+
+fn choose(common: &Common, setup: &Setup, store: &PackStore, args: &UseModelArgs) -> Result<(), Failure> {
+    let asked = [(Role::Encode, &args.name), (Role::Rerank, &args.reranker)];
+    let asked: Vec<_> = asked
+        .into_iter()
+        .filter_map(|(role, name)| Some((role, name.as_deref()?)))
+        .collect();
+    for (role, name) in &asked {
+        if *name != EMBEDDED {
+            check_task(*role, &store.manifest(name)?)?;
+        }
+    }
+    let file = if args.user {
+        setup.user_file.clone()
+    } else {
+        setup.root.join(PROJECT_FILE)
+    };
+    let changes: Vec<_> = asked.iter().map(|(role, name)| (role.key(), *name)).collect();
+    settings::write_setting(&file, &changes)?;
+    // What was written may stand below another layer.
+    let after = Setup::new(common)?;
+    let mut hidden = Vec::new();
+    for (role, name) in &asked {
+        let (chosen, place) = match after.layers.get(role.key()) {
+            Some((value, place)) => (value.as_str().unwrap_or_default(), place.to_string()),
+            None => (EMBEDDED, "default".to_owned()),
+        };
+        if chosen != *name {
+            hidden.push(format!("{} is {chosen} all the same, from {place}", role.key()));
+        }
+    }
+    if common.json {
+        let set: serde_json::Map<_, _> = asked
+            .iter()
+            .map(|(role, name)| (role.key().into(), (*name).into()))
+            .collect();
+        return output::json(&json!({ "file": file.display().to_string(), "set": set, "overridden": hidden }));
+    }
+    hidden.iter().for_each(|text| output::note(format!("! {text}")));
+    let set: Vec<_> = asked
+        .iter()
+        .map(|(role, name)| format!("{} = \"{name}\"", role.key()))
+        .collect();
+    output::line(format!("Wrote {} to {}", set.join(", "), file.display()))
+}
+
+fn check_task(role: Role, pack: &PackManifest) -> Result<(), Failure> {
+    match (role, pack.task) {
+        (Role::Encode, PackTask::Embed) | (Role::Rerank, PackTask::Rerank) => Ok(()),
+        (Role::Encode, PackTask::Rerank) => Err(Failure::input(
+            "pack_task_wrong",
+            format!("{} reranks and cannot encode: use it with --reranker {0}", pack.name),
+        )),
+        (Role::Rerank, PackTask::Embed) => Err(Failure::input(
+            "pack_task_wrong",
+            format!("{} encodes and cannot rerank: use it without --reranker", pack.name),
+        )),
+    }
+}
+
+fn remove(common: &Common, setup: &Setup, store: &PackStore, name: &str, force: bool) -> Result<(), Failure> {
+    let uses = uses(setup, name)?;
+    if !uses.is_empty() && !force {
+        let message = format!(
+            "this project uses {name} ({}); `casebook models use` chooses another, --force removes it all the same",
+            uses.join(", ")
+        );
+        return Err(ApiError::new("pack_in_use", ErrorKind::Conflict, message).into());
+    }
+    store.remove(name)?;
+    if common.json {
+        return output::json(&json!({ "removed": name }));
+    }
+    output::line(format!("Removed {name}"))
+}
+
+/// Who can help with a pack: the one table for all of the encoder's codes.
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Self {
+        let kind = match &error {
+            PackError::Exists { .. } | PackError::Busy => ErrorKind::Conflict,
+            PackError::DiskFull { .. } | PackError::Unwritable { .. } => ErrorKind::Internal,
+            _ => ErrorKind::Input,
+        };
+        let made = ApiError::new(error.code(), kind, error.to_string());
+        Self(match std::error::Error::source(&error) {
+            Some(source) => made.because(source),
+            None => made,
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! `models`: added, listed, checked, used and removed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, texts};
+
+/// A tiny BERT as Hugging Face lays it out; a reranker where asked.
+fn model(sandbox: &Sandbox, name: &str, reranks: bool) -> PathBuf {
+    let folder = sandbox.outside(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    let class = if reranks {
+        "BertForSequenceClassification"
+    } else {
+        "BertModel"
+    };
+    let config = json!({
+        "architectures": [class], "model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1, "vocab_size": 4,
+        "max_position_embeddings": 16, "id2label": {"0": "LABEL_0"}
+    });
+    write("config.json", config.to_string().as_bytes());
+    let tokenizer = json!({
+        "version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "Whitespace"},
+        "post_processor": null, "decoder": null,
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100, "vocab": {"[PAD]": 0, "[UNK]": 1, "log": 2, "日志": 3}}
+    });
+    write("tokenizer.json", tokenizer.to_string().as_bytes());
+    let header = json!({
+        "embeddings.word_embeddings.weight": {"dtype": "F32", "shape": [4, 8], "data_offsets": [0, 128]},
+        "encoder.layer.0.attention.self.query.weight": {"dtype": "F32", "shape": [8, 8], "data_offsets": [128, 384]}
+    });
+    let header = header.to_string();
+    let weights = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[7; 384]].concat();
+    write("model.safetensors", &weights);
+    write("README.md", b"---\nlicense: mit\n---\n");
+    folder
+}
+
+fn zip(folder: &Path, target: &Path) {
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(target).unwrap());
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(&std::fs::read(&path).unwrap()).unwrap();
+    }
+    zip.finish().unwrap();
+}
+
+/// Adds a model with a pooling and returns what was printed.
+fn add(sandbox: &Sandbox, source: &Path, more: &[&str]) -> Value {
+    let source = source.to_str().unwrap();
+    sandbox.json(&[&["models", "add", source, "--pooling", "mean"], more].concat())
+}
+
+/// Runs a command that must fail and returns code and message.
+fn refused(sandbox: &Sandbox, args: &[&str], exit: i32) -> (String, String) {
+    let failed = sandbox.run(&[args, &["--json"]].concat()).expect(exit).json();
+    let text = |pointer: &str| {
+        failed
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    (text("/error/code"), text("/error/message"))
+}
+
+#[test]
+fn a_model_comes_is_used_and_goes() {
+    let sandbox = Sandbox::with(&[("casebook.toml", "# 项目\nid = 'x' # mine\n"), ("a.md", "Alpha.\n")]);
+    assert_eq!(sandbox.json(&["models", "list"])["models"], json!([]));
+    let added = add(&sandbox, &model(&sandbox, "tiny", false), &["--query-prefix", "查询："]);
+    assert_eq!((&added["name"], &added["licence"]), (&json!("tiny"), &json!("MIT")));
+    assert_eq!(added["query_prefix"], "查询：");
+    let archive = sandbox.outside("judge.zip");
+    zip(&model(&sandbox, "judge", true), &archive);
+    assert_eq!(add(&sandbox, &archive, &["--name", "judge-1"])["task"], "rerank");
+    sandbox.json(&["models", "use", "tiny", "--reranker", "judge-1"]);
+    let file = std::fs::read_to_string(sandbox.root().join("casebook.toml")).unwrap();
+    let expected = "# 项目\nid = 'x' # mine\n\n[encoder]\nmodel = \"tiny\"\nreranker = \"judge-1\"\n";
+    assert_eq!(file, expected);
+    let listed = sandbox.json(&["models", "list"]);
+    assert_eq!(texts(&listed["models"], "/name"), ["judge-1", "tiny"]);
+    assert_eq!(listed["models"][0]["in_use"], json!(["reranker"]));
+    assert_eq!(
+        (&listed["models"][1]["dimension"], &listed["models"][1]["in_use"]),
+        (&json!(8), &json!(["model"]))
+    );
+    let table = sandbox.run(&["models", "list"]).expect(0).stdout;
+    assert!(
+        table.contains("This project encodes with tiny and reranks with judge-1."),
+        "{table}"
+    );
+    let (code, message) = refused(&sandbox, &["models", "remove", "tiny"], 5);
+    assert!(
+        code == "pack_in_use" && message.contains("casebook models use"),
+        "{message}"
+    );
+    sandbox.json(&["models", "use", "embedded"]);
+    sandbox.json(&["models", "remove", "tiny"]);
+    sandbox.json(&["models", "remove", "judge-1", "--force"]);
+    let listed = sandbox.json(&["models", "list"]);
+    assert_eq!(listed["models"], json!([]));
+    assert!(listed["problems"][0].as_str().unwrap().contains("judge-1"), "{listed}");
+}
+
+#[test]
+fn a_changed_file_is_found() {
+    let sandbox = Sandbox::new();
+    add(&sandbox, &model(&sandbox, "one", false), &[]);
+    add(&sandbox, &model(&sandbox, "two", false), &[]);
+    assert_eq!(sandbox.json(&["models", "verify"])["models"], json!(["one", "two"]));
+    std::fs::write(sandbox.data_dir().join("models/two/config.json"), "{}").unwrap();
+    sandbox.json(&["models", "verify", "one"]);
+    let failed = sandbox.run(&["models", "verify", "--json"]).expect(1).json();
+    assert_eq!(failed.pointer("/error/code").unwrap(), "pack_differs");
+    let details = failed.pointer("/error/details/0").and_then(Value::as_str).unwrap();
+    assert!(details.starts_with("two: config.json has 2 bytes"), "{details}");
+    std::fs::write(sandbox.data_dir().join("models/one/pack.json"), "{}").unwrap();
+    let failed = sandbox.run(&["models", "verify"]).expect(1).stderr;
+    assert!(failed.contains("one: pack.json"), "{failed}");
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    let sandbox = Sandbox::new();
+    let source = model(&sandbox, "tiny", false);
+    let source = source.to_str().unwrap();
+    let (code, message) = refused(&sandbox, &["models", "add", source], 3);
+    assert!(code == "pack_unsupported" && message.contains("--pooling"), "{message}");
+    std::fs::write(sandbox.outside("tiny/README.md"), "none").unwrap();
+    let (code, message) = refused(&sandbox, &["models", "add", source, "--pooling", "cls"], 3);
+    assert!(
+        code == "pack_licence_missing" && message.contains("--licence"),
+        "{message}"
+    );
+    let nc = ["models", "add", source, "--pooling", "cls", "--licence", "cc-by-nc-4.0"];
+    assert_eq!(refused(&sandbox, &nc, 3).0, "pack_licence_refused");
+    sandbox.json(&[&nc[..], &["--allow-licence"]].concat());
+    let other = ["models", "add", source, "--pooling", "mean", "--licence", "MIT"];
+    assert_eq!(refused(&sandbox, &other, 5).0, "pack_exists");
+    let small = [&other[..], &["--max-bytes", "100"]].concat();
+    assert_eq!(refused(&sandbox, &small, 3).0, "pack_too_large");
+    assert_eq!(refused(&sandbox, &["models", "use", "nothing"], 3).0, "pack_unknown");
+    assert_eq!(
+        refused(&sandbox, &["models", "use", "--reranker", "tiny"], 3).0,
+        "pack_task_wrong"
+    );
+    assert_eq!(refused(&sandbox, &["models", "verify", "nothing"], 3).0, "pack_unknown");
+    assert_eq!(
+        refused(&sandbox, &["models", "remove", "../x"], 3).0,
+        "pack_name_invalid"
+    );
+    sandbox.run(&["models", "use"]).expect(2);
+    assert!(!sandbox.root().join("casebook.toml").exists());
+}
+
+#[test]
+fn the_hub_is_asked_only_for_its_own_scheme() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["models", "add", "hf:owner/name", "--json"]);
+    command.env("HF_HUB_OFFLINE", "1");
+    let failed = crate::sandbox::finish(&mut command).expect(3).json();
+    assert_eq!(failed.pointer("/error/code").unwrap(), "hub_offline");
+    assert_eq!(
+        refused(&sandbox, &["models", "add", "hf:../x"], 3).0,
+        "hub_spec_invalid"
+    );
+    assert_eq!(
+        refused(&sandbox, &["models", "add", "owner/name"], 3).0,
+        "pack_unreadable"
+    );
+}
+
+#[test]
+fn a_setting_above_the_written_one_is_told() {
+    let sandbox = Sandbox::new();
+    add(&sandbox, &model(&sandbox, "tiny", false), &[]);
+    let mut command = sandbox.command(&["models", "use", "tiny", "--user", "--json"]);
+    command.env("CASEBOOK_ENCODER_MODEL", "embedded");
+    let told = crate::sandbox::finish(&mut command).expect(0).json();
+    assert!(
+        told["overridden"][0]
+            .as_str()
+            .unwrap()
+            .contains("$CASEBOOK_ENCODER_MODEL"),
+        "{told}"
+    );
+    assert!(told["file"].as_str().unwrap().ends_with("config.toml"), "{told}");
+    assert_eq!(
+        sandbox.json(&["models", "list"])["models"][0]["in_use"],
+        json!(["model"])
+    );
+    assert!(!sandbox.root().join("casebook.toml").exists());
+}
