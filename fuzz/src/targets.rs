@@ -2,6 +2,7 @@
 
 mod chunker;
 mod front_matter;
+mod packs;
 
 /// A name and the function.
 pub type Target = (&'static str, fn(&[u8]));
@@ -10,4 +11,5 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("chunker", chunker::chunker),
     ("front_matter", front_matter::front_matter),
+    ("packs", packs::packs),
 ];

@@ -28,12 +28,12 @@ pub(crate) fn write_setting(file: &Path, settings: &[(&str, &str)]) -> Result<()
     }
     let written = document.to_string();
     let unwritable = |error: casebook_storage::FileError| {
-        let code = if file.ends_with(PROJECT_FILE) {
-            "project_unwritable"
+        let message = format!("cannot write {}", file.display());
+        if file.ends_with(PROJECT_FILE) {
+            Failure::internal("project_unwritable", message, &error)
         } else {
-            "config_unwritable"
-        };
-        Failure::internal(code, format!("cannot write {}", file.display()), &error)
+            Failure::internal("config_unwritable", message, &error)
+        }
     };
     if let Some(folder) = file.parent().filter(|folder| !folder.exists()) {
         create_private_dir(folder).map_err(unwritable)?;
