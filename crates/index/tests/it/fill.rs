@@ -383,22 +383,3 @@ fn the_encoder_of_the_builds_needs_no_filling() {
     assert_eq!(fixture.encoder.inputs.load(Ordering::Relaxed), before);
     assert_eq!(fixture.index.fill_status().unwrap().encoders.len(), 1);
 }
-
-#[test]
-fn an_edit_leaves_one_unit_without_and_a_delete_none() {
-    let memory = notes(5);
-    let fixture = built(&memory);
-    let pack = FakePack::new("pack.1");
-    fill(&fixture.index, &pack);
-    memory.write("003.md", "edited 编辑");
-    fixture.build(&memory);
-    let coverage = fixture.snapshot().lanes_of(pack.revision()).unwrap().coverage();
-    assert_eq!((coverage.missing, coverage.was_complete), (1, true));
-    let calls = pack.calls();
-    assert_eq!(fill(&fixture.index, &pack).encoded, 1);
-    assert_eq!(pack.calls(), calls + 1);
-    memory.remove("001.md");
-    fixture.build(&memory);
-    let coverage = fixture.snapshot().lanes_of(pack.revision()).unwrap().coverage();
-    assert_eq!((coverage.missing, coverage.total), (0, 4));
-}

@@ -162,6 +162,26 @@ fn a_snapshot_keeps_the_vectors_that_it_was_taken_with() {
     }
 }
 
+#[test]
+fn an_edit_leaves_one_unit_without_and_a_delete_none() {
+    let memory = notes();
+    let fixture = Fixture::new();
+    fixture.build(&memory);
+    let pack = FakePack::new("pack.1");
+    fill(&fixture.index, &pack);
+    memory.write("b.md", "edited 编辑");
+    fixture.build(&memory);
+    let coverage = fixture.snapshot().lanes_of(pack.revision()).unwrap().coverage();
+    assert_eq!((coverage.missing, coverage.was_complete), (1, true));
+    let calls = pack.calls();
+    assert_eq!(fill(&fixture.index, &pack).encoded, 1);
+    assert_eq!(pack.calls(), calls + 1);
+    memory.remove("a.md");
+    fixture.build(&memory);
+    let coverage = fixture.snapshot().lanes_of(pack.revision()).unwrap().coverage();
+    assert_eq!((coverage.missing, coverage.total), (0, 2));
+}
+
 /// `testdata/index/version-2.db` was written by the last version that knew one encoder alone.
 #[test]
 fn an_index_of_version_2_serves_and_is_filled() {
