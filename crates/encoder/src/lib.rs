@@ -10,6 +10,7 @@ mod passage_text;
 mod static_encoder;
 mod static_late_interaction;
 mod static_table;
+mod transformer;
 mod vector;
 
 pub use embedded::embedded_table;
@@ -22,3 +23,4 @@ pub use packs::{
 pub use static_encoder::StaticEncoder;
 pub use static_late_interaction::StaticLateInteraction;
 pub use static_table::{StaticTable, StaticTableError, StaticToken};
+pub use transformer::{CrossEncoder, TransformerEncoder, TransformerError, TransformerOptions, WeightPrecision};

@@ -91,13 +91,23 @@ impl Rows {
     pub(crate) fn dots(&self, row: &[i16], many: &[i16], dots: &mut [i32]) {
         let others = many.chunks_exact(row.len()).zip(dots);
         #[cfg(target_arch = "x86_64")]
-        if let pulp::Arch::V3(simd) = self.arch {
+        if let Some(simd) = v3(self.arch) {
             return self.arch.dispatch(
                 #[inline(always)]
                 || others.for_each(|(other, result)| *result = dot_v3(simd, row, other)),
             );
         }
         others.for_each(|(other, result)| *result = dot(row, other));
+    }
+}
+
+/// Returns the instructions of the third level where the processor has them, or more.
+#[cfg(target_arch = "x86_64")]
+fn v3(arch: pulp::Arch) -> Option<pulp::x86::V3> {
+    match arch {
+        pulp::Arch::V3(simd) => Some(simd),
+        pulp::Arch::V4(simd) => Some(*simd),
+        _ => None,
     }
 }
 

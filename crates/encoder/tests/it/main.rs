@@ -28,3 +28,5 @@ mod static_late_interaction;
 mod static_table;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod transformer;

@@ -1,0 +1,7 @@
+//! Transformer packs: what PyTorch computes, what is refused, and what no input may do.
+
+mod bad_input;
+mod corrupt;
+mod pack;
+mod reference;
+mod refused;
