@@ -7,6 +7,7 @@ import gguf
 import numpy as np
 import torch
 from safetensors.torch import save_file
+from tokenizers import Tokenizer
 from transformers import (BertConfig, BertForSequenceClassification, BertModel, Qwen3Config, Qwen3ForCausalLM,
                           XLMRobertaConfig, XLMRobertaForSequenceClassification)
 
@@ -94,7 +95,7 @@ def vectors(body, tokenizer, around, pooling, prefixes, /, **case):
             vector = sum(output * own / total for output, (_, own) in zip(outputs, windows))
             vector = vector / vector.norm()
         texts.append({"side": side, "path": path, "headings": headings, "text": text, "windows": len(windows),
-                      "vector": [round(float(number), 7) for number in vector]})
+                      "vector": [round(float(number), 6) for number in vector]})
     return {"pooling": pooling, "query_prefix": prefixes["query"], "passage_prefix": prefixes["passage"],
             "max_tokens": MOST, "texts": texts, **case}
 
@@ -202,10 +203,14 @@ def write_config(name, config, **more):
 
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
-    tokenizers = {"bert": small_tokenizers.bert(), "xlm-roberta": small_tokenizers.xlm_roberta(),
-                  "qwen3": small_tokenizers.qwen()}
-    for name, tokenizer in tokenizers.items():
-        tokenizer.save(str(OUT / f"{name}.tokenizer.json"), pretty=False)
+    tokenizers = {}
+    for name, train in (("bert", small_tokenizers.bert), ("xlm-roberta", small_tokenizers.xlm_roberta),
+                        ("qwen3", small_tokenizers.qwen)):
+        file = OUT / f"{name}.tokenizer.json"
+        # Training is not deterministic, all else is: remove the file to train anew.
+        if not file.exists():
+            train().save(str(file), pretty=False)
+        tokenizers[name] = Tokenizer.from_file(str(file))
     sizes = {"hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "attn_implementation": "eager"}
     cases = []
     number = lambda tokenizer, word: tokenizer.token_to_id(word)

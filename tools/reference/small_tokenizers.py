@@ -18,13 +18,13 @@ QWEN_SPLIT = (
 )
 
 
-def bert(size=140):
+def bert(size=124):
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     tokenizer.train_from_iterator(LINES, trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=special, show_progress=False, limit_alphabet=110))
+        vocab_size=size, special_tokens=special, show_progress=False, limit_alphabet=95))
     number = tokenizer.token_to_id
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -47,7 +47,7 @@ def xlm_roberta(size=170):
     return tokenizer
 
 
-def qwen(size=320):
+def qwen(size=290):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([

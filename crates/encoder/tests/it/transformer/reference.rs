@@ -18,7 +18,7 @@ const EMBEDDING: [&str; 8] = [
     "qwen3-gguf-q4_0",
 ];
 const RERANKING: [&str; 3] = ["bert-rerank", "xlm-roberta-rerank", "qwen3-rerank"];
-/// Rounding of f32 arithmetic; the outputs are checked in with seven digits. Weights are the same numbers in both, also
+/// Rounding of f32 arithmetic; the outputs are checked in with six decimals. Weights are the same numbers in both, also
 /// where the file quantises them.
 const FULL: f32 = 2e-5;
 /// Weights of 11 bits in networks that are much more sensitive than trained ones.
