@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use casebook_api::{History, Parts, Service};
-use casebook_encoder::{StaticEncoder, StaticLateInteraction, embedded_table};
+use casebook_encoder::{
+    CrossEncoder, LazyTransformer, StaticEncoder, StaticLateInteraction, TransformerError, TransformerOptions,
+    embedded_table,
+};
 use casebook_index::TextEncoder;
 use casebook_recorder::{InstanceId, RunId};
 use etcetera::BaseStrategy;
@@ -63,21 +66,28 @@ impl Setup {
     /// Opens the project with an encoder that uses so many threads; `None` leaves that to the encoder.
     pub(crate) fn service_with(&self, threads: Option<NonZeroUsize>) -> Result<Service, Failure> {
         let project = settings::project(self.root.clone(), &self.data_dir, &self.layers)?;
-        let parts = Parts {
-            preferred: self.chosen_encoder(threads)?,
-            ..parts()
-        };
+        let parts = self.parts(threads)?;
         Ok(Service::open(project, self.history(), parts)?)
     }
 
-    /// Returns the encoder of the model pack that the settings choose, where they choose one.
-    #[expect(
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "no setting chooses a pack yet"
-    )]
-    fn chosen_encoder(&self, _threads: Option<NonZeroUsize>) -> Result<Option<Arc<dyn TextEncoder>>, Failure> {
-        Ok(None)
+    /// Returns the parts with the model packs that the settings choose. The encoder's weights are read when it is first
+    /// asked for a vector, a reranker's at once.
+    pub(crate) fn parts(&self, threads: Option<NonZeroUsize>) -> Result<Parts, Failure> {
+        let chosen = settings::encoder(&self.layers, &settings::store(&self.data_dir))?;
+        let mut options = TransformerOptions::default();
+        if let Some(threads) = threads.map(NonZeroUsize::get).or(chosen.threads) {
+            options.threads = threads;
+        }
+        let mut parts = parts();
+        if let Some((dir, manifest)) = chosen.reranker {
+            let scorer = CrossEncoder::open_with(&dir, &manifest, &options);
+            parts.scorer = Arc::new(scorer.map_err(|error| pack_unusable(&manifest.name, &error))?);
+        }
+        if let Some((dir, manifest)) = chosen.model {
+            let encoder = LazyTransformer::new(dir, manifest, options);
+            parts.preferred = Some(Arc::new(encoder) as Arc<dyn TextEncoder>);
+        }
+        Ok(parts)
     }
 
     /// Opens the history.
@@ -86,13 +96,20 @@ impl Setup {
     }
 }
 
+fn pack_unusable(name: &str, error: &TransformerError) -> Failure {
+    let hint = format!("model pack {name} cannot be used; `casebook models verify {name}` checks it");
+    let mut failure = Failure::input("model_unusable", hint);
+    failure.0 = failure.0.because(error);
+    failure
+}
+
 /// Returns the environment's readable variables.
 fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Returns the parts that every service is made of; what a project chooses is not among them.
-pub(crate) fn parts() -> Parts {
+fn parts() -> Parts {
     let table = embedded_table();
     Parts {
         scorer: Arc::new(StaticLateInteraction::new(Arc::clone(&table))),

@@ -23,4 +23,6 @@ pub use packs::{
 pub use static_encoder::StaticEncoder;
 pub use static_late_interaction::StaticLateInteraction;
 pub use static_table::{StaticTable, StaticTableError, StaticToken};
-pub use transformer::{CrossEncoder, TransformerEncoder, TransformerError, TransformerOptions, WeightPrecision};
+pub use transformer::{
+    CrossEncoder, LazyTransformer, TransformerEncoder, TransformerError, TransformerOptions, WeightPrecision,
+};

@@ -12,6 +12,7 @@ mod cross_encoder;
 mod embedding;
 mod encoder;
 mod error;
+mod lazy;
 mod matrix;
 mod network;
 mod norm;
@@ -24,6 +25,7 @@ mod workers;
 pub use cross_encoder::CrossEncoder;
 pub use encoder::TransformerEncoder;
 pub use error::TransformerError;
+pub use lazy::LazyTransformer;
 use weights::Weights;
 
 /// How a pack is run.

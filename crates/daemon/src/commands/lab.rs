@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use casebook_api::Parts;
 use casebook_evaluation::{Arm, DataSet, LabProgress, LabReport, LabRequest, ScopeUse, run_lab};
 use casebook_ranker::RankerConfig;
 use serde_json::json;
@@ -11,13 +12,17 @@ use crate::cli::{Common, LabCommand};
 use crate::failure::Failure;
 use crate::progress::bar_style;
 use crate::wire::Setup;
-use crate::{output, render, settings, wire};
+use crate::{output, render, settings};
 
 pub(crate) fn run(common: &Common, command: &LabCommand) -> Result<(), Failure> {
     match command {
         LabCommand::Run { data, arms, out } => {
-            let config = settings::ranker(&Setup::new(common)?.layers)?;
-            let report = measure(data, arms, out, &config)?;
+            let setup = Setup::new(common)?;
+            let config = settings::ranker(&setup.layers)?;
+            let mut parts = setup.parts(None)?;
+            // Here a chosen pack makes the vectors of the build: nobody waits for an answer.
+            parts.encoder = parts.preferred.take().unwrap_or(parts.encoder);
+            let report = measure(data, arms, out, &config, &parts)?;
             if common.json {
                 let timings = report.sets.iter().map(|set| (set.set.clone(), json!(set.timings)));
                 let timings: serde_json::Map<_, _> = timings.collect();
@@ -29,7 +34,13 @@ pub(crate) fn run(common: &Common, command: &LabCommand) -> Result<(), Failure> 
     }
 }
 
-fn measure(data: &[PathBuf], arms: &[String], out: &Path, config: &RankerConfig) -> Result<LabReport, Failure> {
+fn measure(
+    data: &[PathBuf],
+    arms: &[String],
+    out: &Path,
+    config: &RankerConfig,
+    parts: &Parts,
+) -> Result<LabReport, Failure> {
     let arms: Vec<Arm> = arms
         .iter()
         .map(|arm| {
@@ -42,7 +53,6 @@ fn measure(data: &[PathBuf], arms: &[String], out: &Path, config: &RankerConfig)
         failure.0 = failure.0.because(&error);
         failure
     })?;
-    let parts = wire::parts();
     let bar = indicatif::ProgressBar::new(0);
     bar.set_style(bar_style(true));
     let named = Mutex::new(String::new());

@@ -50,13 +50,6 @@ impl Role {
 
 /// What the settings say about encoding; `None` stands for what is compiled in.
 #[derive(Debug)]
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "whoever opens the packs reads them; today they are only chosen and checked"
-    )
-)]
 pub(crate) struct EncoderSettings {
     /// Folder and manifest of the pack that encodes.
     pub(crate) model: Option<(PathBuf, PackManifest)>,

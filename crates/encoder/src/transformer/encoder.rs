@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use casebook_index::{
-    Cancel, EncodeError, EncoderRevision, Passage, PassageVector, TextEncoder, TextSide, TokenWeight,
+    Cancel, EncodeError, EncoderRevision, Language, Passage, PassageVector, TextEncoder, TextSide, TokenWeight,
 };
 
 use super::network::{Input, Network};
@@ -151,6 +151,19 @@ impl TransformerEncoder {
         Ok(vector)
     }
 
+    /// Takes the mean of its language off a vector. Without it, some models put every text nearer to any text in its own
+    /// language than to its translation.
+    fn centred(&self, mut vector: Vec<f32>, text: &str) -> Vec<f32> {
+        let mean = self.means.get(Language::of(text).as_str());
+        if let Some(mean) = mean.filter(|_| vector.iter().any(|number| *number != 0.0)) {
+            add_scaled(&mut vector, -1.0, mean);
+            if self.normalise {
+                normalise(&mut vector);
+            }
+        }
+        vector
+    }
+
     /// Returns the mean of windows' vectors, each by its tokens.
     fn join(&self, windows: &[Window], vectors: &[Vec<f32>]) -> Result<PassageVector, String> {
         let input_windows = windows.len() as u32;
@@ -188,7 +201,8 @@ impl TextEncoder for TransformerEncoder {
                 .iter()
                 .map(|window| self.pool(window))
                 .collect::<Result<_, _>>()?;
-            self.join(&windows, &vectors).map(|passage| passage.vector)
+            let passage = self.join(&windows, &vectors)?;
+            Ok(self.centred(passage.vector, query))
         })
     }
 
@@ -218,7 +232,11 @@ impl TextEncoder for TransformerEncoder {
         let joined = cut.iter().enumerate().map(|(index, windows)| {
             let (own, others) = rest.split_at(windows.len());
             rest = others;
-            guarded(index, || self.join(windows, own))
+            guarded(index, || {
+                let mut passage = self.join(windows, own)?;
+                passage.vector = self.centred(passage.vector, passages[index].text);
+                Ok(passage)
+            })
         });
         joined.collect()
     }
@@ -260,10 +278,6 @@ impl TextEncoder for TransformerEncoder {
             weights.sort_unstable_by_key(|weight| weight.token);
             Ok(Some(weights))
         })
-    }
-
-    fn language_mean(&self, language: &str) -> Option<&[f32]> {
-        self.means.get(language).map(Vec::as_slice)
     }
 }
 
