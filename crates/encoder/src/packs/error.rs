@@ -130,6 +130,13 @@ pub enum PackError {
         /// Why.
         why: String,
     },
+    /// The mean vectors of languages could not be made, or are none.
+    #[error("the mean vectors of languages could not be made")]
+    Means {
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Another process imports or removes.
     #[error("another import or removal is at work; try again when it is done")]
     Busy,
@@ -171,6 +178,7 @@ impl PackError {
             Self::Exists { .. } => "pack_exists",
             Self::Unknown { .. } => "pack_unknown",
             Self::ManifestInvalid { .. } => "pack_manifest_invalid",
+            Self::Means { .. } => "pack_means_failed",
             Self::Busy => "pack_store_busy",
             Self::DiskFull { .. } => "disk_full",
             Self::Unwritable { .. } => "pack_store_unwritable",

@@ -13,6 +13,9 @@ pub(crate) struct Sentence {
     pub(crate) tokens: Option<u64>,
     pub(crate) query_prefix: Option<String>,
     pub(crate) passage_prefix: Option<String>,
+    /// A part that cannot be run, and a pooling that cannot; of no meaning for a reranker, which uses none of this.
+    pub(crate) part_problem: Option<String>,
+    pub(crate) pooling_problem: Option<String>,
 }
 
 impl Sentence {
@@ -30,12 +33,19 @@ impl Sentence {
         let mut found = Self::default();
         let mut pooling_folder = "1_Pooling".to_owned();
         if let Some(modules) = json("modules.json")? {
-            let parts = modules_of(&modules)?;
-            found.normalise = Some(parts.normalise);
-            pooling_folder = parts.pooling.unwrap_or(pooling_folder);
+            match modules_of(&modules) {
+                Ok(parts) => {
+                    found.normalise = Some(parts.normalise);
+                    pooling_folder = parts.pooling.unwrap_or(pooling_folder);
+                }
+                Err(problem) => found.part_problem = Some(problem),
+            }
         }
         if let Some(config) = json(&format!("{pooling_folder}/config.json"))? {
-            found.pooling = Some(pooling_of(&config)?);
+            match pooling_of(&config) {
+                Ok(pooling) => found.pooling = Some(pooling),
+                Err(problem) => found.pooling_problem = Some(problem),
+            }
         }
         let lengths = [
             ("sentence_bert_config.json", "max_seq_length"),
@@ -64,7 +74,7 @@ struct Modules {
     pooling: Option<String>,
 }
 
-fn modules_of(modules: &Value) -> Result<Modules, PackError> {
+fn modules_of(modules: &Value) -> Result<Modules, String> {
     let mut found = Modules {
         normalise: false,
         pooling: None,
@@ -76,16 +86,16 @@ fn modules_of(modules: &Value) -> Result<Modules, PackError> {
             "Pooling" => found.pooling = Some(text("path").to_owned()),
             "Normalize" => found.normalise = true,
             other => {
-                return Err(PackError::unsupported(format!(
+                return Err(format!(
                     "modules.json has a part {other:?}; Transformer, Pooling and Normalize can be run"
-                )));
+                ));
             }
         }
     }
     Ok(found)
 }
 
-fn pooling_of(config: &Value) -> Result<Pooling, PackError> {
+fn pooling_of(config: &Value) -> Result<Pooling, String> {
     let set = |key: &str| config.get(key) == Some(&Value::Bool(true));
     // Newer files name the mode; older ones have a switch for each.
     let named = config.get("pooling_mode").and_then(Value::as_str).into_iter();
@@ -108,16 +118,14 @@ fn pooling_of(config: &Value) -> Result<Pooling, PackError> {
         ["cls"] => Pooling::Cls,
         ["lasttoken"] => Pooling::Last,
         _ => {
-            return Err(PackError::unsupported(format!(
+            return Err(format!(
                 "the pooling is {:?}; one of mean, cls and lasttoken can be run",
                 modes.join("+")
-            )));
+            ));
         }
     };
     if config.get("include_prompt") == Some(&Value::Bool(false)) {
-        return Err(PackError::unsupported(
-            "the pooling leaves the prefix out (include_prompt); that cannot be run",
-        ));
+        return Err("the pooling leaves the prefix out (include_prompt); that cannot be run".to_owned());
     }
     Ok(pooling)
 }
@@ -214,7 +222,7 @@ mod tests {
 
     #[test]
     fn pooling_is_read_in_both_forms() {
-        let pooling = |json: &str| pooling_of(&serde_json::from_str(json).unwrap()).map_err(|error| error.to_string());
+        let pooling = |json: &str| pooling_of(&serde_json::from_str(json).unwrap());
         assert_eq!(
             pooling(r#"{"pooling_mode_mean_tokens":true,"pooling_mode_cls_token":false}"#),
             Ok(Pooling::Mean)
@@ -245,7 +253,7 @@ mod tests {
         let modules = |parts: &str| modules_of(&serde_json::from_str(parts).unwrap());
         let dense =
             r#"[{"type":"sentence_transformers.models.Transformer","path":""},{"type":"x.Dense","path":"2_Dense"}]"#;
-        assert!(modules(dense).is_err_and(|error| error.to_string().contains("Dense")));
+        assert!(modules(dense).is_err_and(|error| error.contains("Dense")));
         let fine = r#"[{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_P"},{"type":"a.Normalize"}]"#;
         let found = modules(fine).unwrap();
         assert!(found.normalise && found.pooling.as_deref() == Some("1_P"));

@@ -48,6 +48,8 @@ struct Described {
     sparse: bool,
     means: bool,
     task: Option<PackTask>,
+    /// What the description says, where it is known before anything is copied.
+    network: Option<Network>,
 }
 
 /// Imports into the empty folder `stage` and returns the manifest, which is not written.
@@ -76,6 +78,11 @@ pub(crate) fn import(
     described.licences.push(request.declared_licence.clone());
     let licences = std::mem::take(&mut described.licences);
     let licence = licence::decide(request.licence.as_deref(), licences, request.allow_licence)?;
+    let source = request.source.clone().unwrap_or_else(|| bundle.name());
+    if let Some(network) = &described.network {
+        // What it would refuse is refused before a gigabyte is copied.
+        manifest(request, &described, network, &source)?;
+    }
     match &found {
         Found::HuggingFace { folder, weights } => {
             from_hugging_face::copy(&mut bundle, folder, weights, &described, stage, on_progress)?;
@@ -93,7 +100,6 @@ pub(crate) fn import(
         Some(revision) => revision.clone(),
         None => revision(&bundle, &files)?,
     };
-    let source = request.source.clone().unwrap_or_else(|| bundle.name());
     let mut manifest = manifest(request, &described, &network, &source)?;
     manifest.name = name(request, &bundle, &found, &described)?;
     manifest.source = source;
@@ -155,6 +161,11 @@ fn manifest(
             )
         })?;
     let embeds = task == PackTask::Embed;
+    // A caller may know a pooling better; a layer that is not there cannot be made up for.
+    let pooling_problem = sentence.pooling_problem.as_ref().filter(|_| request.pooling.is_none());
+    if let (true, Some(problem)) = (embeds, sentence.part_problem.as_ref().or(pooling_problem)) {
+        return Err(PackError::unsupported(problem.clone()));
+    }
     let pooling = pooling.or(known.map(|family| family.pooling));
     let pooling = match (pooling, embeds) {
         (Some(pooling), _) => pooling,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::files;
 use super::names::check_pack_name;
 use super::staging::import;
-use super::{ImportRequest, OnProgress, PACK_FORMAT, PackError, PackManifest};
+use super::{ComputeMeans, ImportRequest, Means, OnProgress, PACK_FORMAT, PackError, PackManifest, means};
 
 /// The file in a pack's folder that describes it.
 pub(crate) const MANIFEST: &str = "pack.json";
@@ -56,10 +56,23 @@ impl PackStore {
     /// # Errors
     /// Every way in which a source can be refused; the store is then as it was.
     pub fn add(&self, request: &ImportRequest, on_progress: OnProgress<'_>) -> Result<PackManifest, PackError> {
+        self.add_with_means(request, on_progress, &mut |_, _| Ok(Means::new()))
+    }
+
+    /// Imports a model as [`PackStore::add`] does, and gives it mean vectors of languages before it becomes a pack.
+    ///
+    /// # Errors
+    /// As [`PackStore::add`], and [`PackError::Means`].
+    pub fn add_with_means(
+        &self,
+        request: &ImportRequest,
+        on_progress: OnProgress<'_>,
+        compute: ComputeMeans<'_>,
+    ) -> Result<PackManifest, PackError> {
         let _lock = self.lock()?;
         let stage = self.dir.join(STAGE);
         files::create_dir(&stage)?;
-        let added = self.add_staged(request, &stage, on_progress);
+        let added = self.add_staged(request, &stage, on_progress, compute);
         if added.is_err() {
             // The error that ended the import is the one to tell.
             let _ = fs::remove_dir_all(&stage);
@@ -72,8 +85,10 @@ impl PackStore {
         request: &ImportRequest,
         stage: &Path,
         on_progress: OnProgress<'_>,
+        compute: ComputeMeans<'_>,
     ) -> Result<PackManifest, PackError> {
-        let manifest = import(request, stage, on_progress)?;
+        let mut manifest = import(request, stage, on_progress)?;
+        means::complete(stage, &mut manifest, compute)?;
         let target = self.path(&manifest.name)?;
         if fs::symlink_metadata(&target).is_ok() {
             let there = self.manifest(&manifest.name);

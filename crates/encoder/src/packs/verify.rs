@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 
 use super::files::{self, Meter};
+use super::means::MEANS;
 use super::names::check_path;
 use super::staging::{GGUF, SAFETENSORS, SPARSE};
 use super::store::MANIFEST;
@@ -119,7 +120,7 @@ fn form(manifest: &PackManifest) -> Vec<String> {
     if has(SAFETENSORS) == has(GGUF) {
         faults.push(format!("it needs {SAFETENSORS} or {GGUF}"));
     }
-    for (said, name) in [(manifest.sparse, SPARSE), (manifest.means, "means.json")] {
+    for (said, name) in [(manifest.sparse, SPARSE), (manifest.means, MEANS)] {
         if said && !has(name) {
             faults.push(format!("{name} is not among its files"));
         }

@@ -250,3 +250,36 @@ fn pruning_keeps_rows_as_they_are() {
     request.prune = Some(Prune::ZhEn);
     shelf.refuses(&request, "pack_unsupported", "Unigram");
 }
+
+#[test]
+fn means_are_computed_before_a_pack_exists() {
+    let shelf = Shelf::new();
+    let request = from(Files::bert().write(shelf.dir.path().join("m")));
+    let add = |mean: Vec<f32>| {
+        let mut compute = |folder: &std::path::Path, manifest: &PackManifest| {
+            assert!(folder.join("model.safetensors").is_file() && manifest.name == "m");
+            Ok([("zh".to_owned(), mean.clone())].into())
+        };
+        shelf.store.add_with_means(&request, &mut |_| {}, &mut compute)
+    };
+    for wrong in [vec![0.5; 31], vec![f32::NAN; 32]] {
+        assert_eq!(add(wrong).unwrap_err().code(), "pack_means_failed");
+        assert!(shelf.left().is_empty());
+    }
+    let manifest = add(vec![0.5; 32]).unwrap();
+    assert!(manifest.means && manifest.files.iter().any(|file| file.name == "means.json"));
+    assert_eq!(shelf.store.verify("m", &mut |_| {}).unwrap(), []);
+    assert_eq!(add(vec![0.5; 32]).unwrap(), manifest);
+}
+
+#[test]
+fn a_reranker_may_have_parts_of_its_own() {
+    let files = Files::bert()
+        .with(
+            "modules.json",
+            r#"[{"type":"x.Transformer","path":""},{"type":"x.LogitScore","path":"1_LogitScore"}]"#,
+        )
+        .set("config.json", "architectures", json!(["BertForSequenceClassification"]))
+        .set("config.json", "id2label", json!({"0": "LABEL_0"}));
+    assert_eq!(import(&files, |_| {}).task, PackTask::Rerank);
+}

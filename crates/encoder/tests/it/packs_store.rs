@@ -55,6 +55,10 @@ fn the_same_again_changes_nothing_and_another_is_refused() {
     assert_eq!(std::fs::read(&manifest).unwrap(), before);
     request.name = Some("Bad Name".to_owned());
     shelf.refuses(&request, "pack_name_invalid", "Bad Name");
+    let early = shelf
+        .store
+        .add(&request, &mut |_| panic!("nothing is copied for a name that cannot be"));
+    assert_eq!(early.unwrap_err().code(), "pack_name_invalid");
     request.name = Some("embedded".to_owned());
     shelf.refuses(&request, "pack_name_invalid", "embedded");
 }

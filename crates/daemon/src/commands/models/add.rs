@@ -1,6 +1,6 @@
 //! `casebook models add`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use casebook_encoder::{ImportLimits, ImportRequest, PackManifest, PackStore, Pooling, Prune};
 
@@ -32,12 +32,21 @@ pub(super) fn run(common: &Common, setup: &Setup, store: &PackStore, args: &AddM
         fetched.discard()?;
         manifest
     } else {
-        import(store, &request(args))?
+        import(store, &request(args)).map_err(|failure| hint(failure, &args.source))?
     };
     if common.json {
         return output::json(&manifest);
     }
     output::line(render::added_model(&manifest))
+}
+
+/// Who writes a model's name as other tools take it means the hub.
+fn hint(mut failure: Failure, source: &str) -> Failure {
+    let spec = format!("hf:{source}");
+    if failure.0.code == "pack_unreadable" && spec.parse::<HubSpec>().is_ok() && !Path::new(source).exists() {
+        failure.0.message += &format!("; for the model on the Hugging Face hub write {spec}");
+    }
+    failure
 }
 
 fn request(args: &AddModelArgs) -> ImportRequest {

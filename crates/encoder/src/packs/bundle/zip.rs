@@ -57,16 +57,13 @@ pub(super) fn check<R: Read + Seek>(
         if !seen.insert(path.trim_end_matches('/').to_lowercase()) {
             return Err(twice(&path));
         }
-        if entry.is_symlink() || has_other_kind(entry.unix_mode()) {
+        if is_special(entry.unix_mode()) {
             return Err(unsafe_path(&path, "it is a symbolic link or a device"));
         }
         if entry.encrypted() {
             return Err(unsafe_path(&path, "it is encrypted"));
         }
         let (bytes, packed) = (entry.size(), entry.compressed_size());
-        if is_dir && bytes > 0 {
-            return Err(unsafe_path(&path, "it is a folder with content"));
-        }
         total = total.saturating_add(bytes);
         check_total(total, limits)?;
         let ratio = bytes / packed.max(1);
@@ -90,8 +87,8 @@ pub(super) fn check<R: Read + Seek>(
     Ok(entries)
 }
 
-/// Whether a Unix mode names something that is neither a file nor a folder.
-fn has_other_kind(mode: Option<u32>) -> bool {
+/// Whether a Unix mode names something that is neither a file nor a folder: a link, a device, a pipe.
+fn is_special(mode: Option<u32>) -> bool {
     const KIND: u32 = 0o170_000;
     !matches!(mode.unwrap_or_default() & KIND, 0 | 0o100_000 | 0o040_000)
 }

@@ -9,6 +9,7 @@ use crate::packs::bundle::{Bundle, BundleEntry};
 use crate::packs::files::Meter;
 use crate::packs::gguf::GgufHeader;
 use crate::packs::gguf_model::{GgufModel, gguf_model};
+use crate::packs::network::Network;
 use crate::packs::sentence::Sentence;
 use crate::packs::{ImportStage, OnProgress, PackError, PackTask, Pooling};
 
@@ -25,6 +26,7 @@ pub(super) fn describe(bundle: &mut Bundle, weights: &BundleEntry, described: &m
     if model.pooling == Some(4) {
         described.task = Some(PackTask::Rerank);
     }
+    described.network = Some(Network::read(&weights.path, model.config.to_string().as_bytes())?);
     described.names.push(weights.path.clone());
     described.names.extend(model.name);
     described.licences.push(model.licence);

@@ -7,23 +7,21 @@ use std::path::Path;
 use super::{Described, GGUF, SAFETENSORS, SPARSE, from_pack};
 use crate::packs::bundle::{Bundle, BundleEntry};
 use crate::packs::files::Meter;
+use crate::packs::means::MEANS;
 use crate::packs::names::{ending, file_name};
 use crate::packs::network::Network;
 use crate::packs::safetensors::safetensors_header;
 use crate::packs::sentence::Sentence;
 use crate::packs::{ImportRequest, ImportStage, OnProgress, PackError, licence};
 
-/// Mean vectors of languages, where a folder has them.
-const MEANS: &str = "means.json";
-
 /// Reads what the small files say, and refuses what cannot be run before anything is copied.
 pub(super) fn describe(bundle: &mut Bundle, folder: &str, request: &ImportRequest) -> Result<Described, PackError> {
     let limits = &request.limits;
     let path = format!("{folder}config.json");
     let config = bundle.read(&path, limits)?.unwrap_or_default();
-    Network::read(&path, &config)?;
-    if let Some(manifest) = from_pack::manifest(bundle, folder, limits)? {
-        return Ok(manifest);
+    let network = Some(Network::read(&path, &config)?);
+    if let Some(described) = from_pack::manifest(bundle, folder, limits)? {
+        return Ok(Described { network, ..described });
     }
     let sparse = bundle.find(&format!("{folder}{SPARSE}")).is_some();
     let pickled = format!("{folder}sparse_linear.pt");
@@ -39,6 +37,7 @@ pub(super) fn describe(bundle: &mut Bundle, folder: &str, request: &ImportReques
         sentence: Sentence::read(bundle, folder, limits)?,
         names: card_names(&card).chain([folder.to_owned(), bundle.name()]).collect(),
         licences: vec![licence::of_card(&card)],
+        network,
         sparse,
         means: bundle.find(&format!("{folder}{MEANS}")).is_some(),
         ..Described::default()

@@ -25,12 +25,13 @@ pub(super) fn manifest(
             tokens: u64::try_from(manifest.max_tokens).ok(),
             query_prefix: Some(manifest.query_prefix),
             passage_prefix: Some(manifest.passage_prefix),
+            ..Sentence::default()
         },
         title: Some(manifest.name),
         licences: vec![Some(manifest.licence)],
         sparse: manifest.sparse,
         means: manifest.means,
         task: Some(manifest.task),
-        names: Vec::new(),
+        ..Described::default()
     }))
 }
