@@ -37,7 +37,7 @@ pub(crate) enum ModelsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddModelArgs {
-    /// A folder as Hugging Face lays it out, a .whl, a .zip, a .gguf, or hf:OWNER/NAME[@REVISION]
+    /// A folder as Hugging Face lays it out, a .whl, a .zip, a .gguf, or hf:OWNER/NAME, with @REVISION where one is meant
     pub(crate) source: String,
     /// Name to use it by [default: made from the source]
     #[arg(long)]

@@ -43,7 +43,14 @@ pub(crate) fn models(rows: &[ModelRow]) -> String {
         return format!("No models were added; `casebook models add` takes one.\n{in_use}");
     }
     let mut table = table([
-        "name", "task", "network", "dimension", "size", "licence", "revision", "in use",
+        "name",
+        "task",
+        "network",
+        "dimension",
+        "size",
+        "licence",
+        "revision",
+        "in use",
     ]);
     for row in rows {
         let pack = &row.pack;
