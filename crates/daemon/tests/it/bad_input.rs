@@ -138,3 +138,74 @@ fn indexing_costs_what_changed() {
     let full = sandbox.json(&["index", "--full"]);
     assert_eq!(full["encoder_calls"], 0, "known vectors are still used: {full:#}");
 }
+
+/// Half of a surrogate pair is no character: JSON may spell it, UTF-8 may not.
+#[test]
+fn lone_surrogates_are_refused_where_they_come_in() {
+    let sandbox = Sandbox::with(&[("a.md", "# 灯塔\n\nThe lighthouse is repainted every spring.\n")]);
+    let state = sandbox.outside("state.json");
+    let path = state.to_str().unwrap();
+    for half in [r"\ud800", r"\udfff x", r"\ud83d\u0041"] {
+        let text = format!(r#"{{"version":1,"held":[{{"unit_key":"{half}","content_hash":"x"}}]}}"#);
+        std::fs::write(&state, &text).unwrap();
+        let refused = sandbox
+            .run(&["activate", "lighthouse", "--state", path, "--json"])
+            .expect(3);
+        assert_eq!(
+            refused.json().pointer("/error/code").unwrap(),
+            "state_invalid",
+            "{half}"
+        );
+        assert_eq!(std::fs::read_to_string(&state).unwrap(), text, "not ours to write over");
+    }
+    let batch = sandbox.outside("questions.txt");
+    std::fs::write(&batch, b"lighthouse \\ud800\nlighthouse \xed\xa0\x80\nlighthouse\n").unwrap();
+    let finished = sandbox.run(&["activate", "--batch", batch.to_str().unwrap()]).expect(3);
+    let answers: Vec<serde_json::Value> = finished
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let code = |answer: &serde_json::Value| answer.pointer("/error/code").cloned();
+    assert_eq!(
+        answers.iter().map(code).collect::<Vec<_>>(),
+        [None, Some("query_not_utf8".into()), None]
+    );
+    assert_eq!(
+        answers[0]["query"], r"lighthouse \ud800",
+        "a batch is text: nothing is unescaped"
+    );
+    assert_eq!(answers[2].pointer("/fragments/0/path").unwrap(), "a.md");
+}
+
+/// What no table of words knows: an answer with or without fragments, never a failure.
+#[test]
+fn odd_questions_are_answered() {
+    let sandbox = Sandbox::with(&[("a.md", "# 灯塔\n\nThe lighthouse is repainted every spring.\n")]);
+    let giant = "a".repeat(1 << 20);
+    let questions = [
+        "。，！？ -- ...",
+        "\u{1}\u{7f}\u{1b}[31m",
+        "ꦧꦱꦗꦮ ᚠᚢᚦ",
+        "\u{301}\u{302}",
+        "🎉",
+        &giant,
+        "灯塔\u{0}",
+    ];
+    let batch = sandbox.outside("questions.txt");
+    std::fs::write(&batch, questions.join("\n")).unwrap();
+    let finished = sandbox.run(&["activate", "--batch", batch.to_str().unwrap()]).expect(0);
+    let answers: Vec<serde_json::Value> = finished
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), questions.len());
+    for (answer, question) in answers.iter().zip(questions) {
+        assert_eq!(answer["query"], question);
+        assert!(
+            answer["fragments"].is_array() && answer.get("error").is_none(),
+            "{answer:#}"
+        );
+    }
+}

@@ -84,3 +84,38 @@ fn a_page_as_the_query_is_found_in_a_page() {
     assert!(found[0].score < 0.75 && found[1].score > 0.75, "{found:?}");
     assert_eq!(found[0], found[2]);
 }
+
+#[test]
+fn odd_texts_give_valid_vectors() {
+    let giant = "重建rebuild".repeat(1 << 16);
+    let word = "a".repeat(1 << 20);
+    let encoder = StaticEncoder::new(embedded_table());
+    let scorer = StaticLateInteraction::new(embedded_table());
+    for (text, known) in [
+        ("", false),
+        (" \n\t", false),
+        ("。，！？ -- ...", false),
+        ("\0\u{1}\u{7f}", false),
+        ("\u{301}\u{302}", false),
+        ("ꦧꦱꦗꦮ ᚠᚢᚦ", false),
+        ("\0a\u{1b}[0m", true),
+        (word.as_str(), true),
+        (giant.as_str(), true),
+    ] {
+        let shown: String = text.chars().take(20).collect();
+        let vector = encoder.encode_query(text).unwrap();
+        let norm = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+        assert!(
+            (norm - if known { 1.0 } else { 0.0 }).abs() < 1e-4,
+            "{shown:?}: norm {norm}"
+        );
+        let passage = Passage {
+            path: text,
+            heading_path: &[text.to_owned()],
+            text,
+        };
+        let score = scorer.score(text, &[passage], &()).unwrap()[0].score;
+        assert!((0.0..1.001).contains(&score), "{shown:?}: {score}");
+        assert_eq!(score > 0.0, known, "{shown:?}: {score}");
+    }
+}

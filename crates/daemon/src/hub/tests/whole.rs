@@ -38,6 +38,7 @@ fn a_model_comes_with_what_a_pack_needs_and_nothing_else() {
     for asked in fixture.server.asked() {
         assert_eq!(asked.header("authorization"), Some("Bearer hf_TESTSECRET"));
         assert!(asked.header("user-agent").unwrap().starts_with("casebook/"));
+        assert_eq!(asked.header("accept-encoding"), Some("identity"));
     }
     assert!(fixture.pauses().is_empty());
     drop(model);
