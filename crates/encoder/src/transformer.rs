@@ -14,6 +14,7 @@ mod encoder;
 mod error;
 mod lazy;
 mod matrix;
+mod means;
 mod network;
 mod norm;
 mod open;
@@ -26,6 +27,7 @@ pub use cross_encoder::CrossEncoder;
 pub use encoder::TransformerEncoder;
 pub use error::TransformerError;
 pub use lazy::LazyTransformer;
+pub use means::language_means;
 use weights::Weights;
 
 /// How a pack is run.

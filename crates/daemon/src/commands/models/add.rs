@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use casebook_encoder::{ImportLimits, ImportRequest, PackManifest, PackStore, Pooling, Prune};
+use casebook_encoder::{
+    ImportLimits, ImportRequest, Means, PackManifest, PackStore, PackTask, Pooling, Prune, TransformerEncoder,
+    language_means,
+};
 
 use super::hub;
 use crate::cli::{AddModelArgs, Common, PoolingArg, PruneArg};
@@ -76,7 +79,13 @@ fn request(args: &AddModelArgs) -> ImportRequest {
 
 fn import(store: &PackStore, request: &ImportRequest) -> Result<PackManifest, Failure> {
     let bar = ImportBar::new();
-    let manifest = store.add(request, &mut |progress| bar.show(progress));
+    let manifest = store.add_with_means(request, &mut |progress| bar.show(progress), &mut |dir, manifest| {
+        if manifest.task != PackTask::Embed {
+            return Ok(Means::new());
+        }
+        // The first run of the network also proves that it can be run.
+        Ok(language_means(&TransformerEncoder::open(dir, manifest)?)?)
+    });
     bar.finish();
     Ok(manifest?)
 }
