@@ -14,26 +14,40 @@ YEARS = range(1900, 2036)
 
 
 def simplified_map():
-    """{traditional character: simplified character} of OpenCC, first choice."""
+    """{character: its common simplified form} of OpenCC. A character that simplified text uses itself stays.
+
+    OpenCC's variant tables go from the form that Taiwan or Hong Kong prefers to OpenCC's own traditional form, which may
+    be the rarer one (群 to 羣, 吃 to 喫). They are followed only from characters that simplified text does not use, which
+    is read off GB 2312 and the first table, and backwards where simplified text uses the preferred form.
+    """
     import opencc
 
     folder = pathlib.Path(opencc.__file__).parent / "dictionary"
-    out = {}
-    for name in ("TWVariantsRev.txt", "HKVariantsRev.txt", "TSCharacters.txt"):
+
+    def table(name):
         for line in (folder / name).read_text(encoding="utf-8-sig").splitlines():
-            if "\t" in line:
-                key, values = line.split("\t")
-                value = values.split(" ")[0]
-                if len(key) == 1 and len(value) == 1 and key != value:
-                    out[key] = value
-    # Variants map to a traditional form first; follow the chain to its simplified end.
+            key, tab, values = line.partition("\t")
+            if tab and len(key) == 1:
+                yield key, values.split(" ")[0]
+
+    out = {key: value for key, value in table("TSCharacters.txt") if key != value and len(value) == 1}
+    ends = set(out.values())
+    simplified = lambda char: char in ends or bool(char.encode("gb2312", "ignore"))
+    for name in ("TWVariantsRev.txt", "HKVariantsRev.txt"):
+        for variant, form in table(name):
+            if variant == form or variant in out:
+                continue
+            if not simplified(variant):
+                out[variant] = form
+            elif form not in out and not simplified(form):
+                out[form] = variant
+    # A variant leads to a traditional form first: follow it to the end.
     for key in list(out):
-        seen, value = {key}, out[key]
-        while value in out and out[value] not in seen:
-            seen.add(value)
-            value = out[value]
-        out[key] = value
-    return {k: v for k, v in out.items() if k != v}
+        seen = {key}
+        while out[key] in out and out[key] not in seen:
+            seen.add(out[key])
+            out[key] = out[out[key]]
+    return {key: value for key, value in out.items() if key != value}
 
 
 def rows(train):
