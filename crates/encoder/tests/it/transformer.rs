@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod corrupt;
+mod languages;
 mod pack;
 mod reference;
 mod refused;

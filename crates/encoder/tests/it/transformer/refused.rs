@@ -154,9 +154,7 @@ fn means_have_to_fit_the_vectors() {
         assert!(refused(&pack).contains(expected), "{}", refused(&pack));
     }
     pack.replace("means.json", json!({"en": vec![0.5; 32]}).to_string().as_bytes());
-    let encoder = pack.encoder().unwrap();
-    assert_eq!(encoder.language_mean("en"), Some([0.5; 32].as_slice()));
-    assert_eq!(encoder.language_mean("zh"), None);
+    pack.encoder().unwrap();
 }
 
 #[test]
