@@ -50,7 +50,7 @@ impl Patience {
     /// Waits before the next try.
     ///
     /// # Errors
-    /// `error`, when it was the last try or the server asks for a pause that is too long; or that the caller stops.
+    /// `error`, when it was the last try or the server asks for a pause that is too long.
     pub(super) fn pause(
         &mut self,
         error: HubError,
@@ -64,8 +64,9 @@ impl Patience {
             return Err(error);
         }
         progress.step(HubStep::Waiting { pause, why: &error });
+        // Whoever tries again looks first whether that is still wanted.
         options.sleeper.sleep(pause, options.cancel);
-        stop_if_asked(options)
+        Ok(())
     }
 }
 
