@@ -87,14 +87,14 @@ fn check_scores(query: &str, passage: &Passage<'_>) {
     );
     assert_eq!(scores[0], scores[2], "neighbours do not matter");
     assert_eq!(scores, score(), "the same pair gives the same score");
-    let matches = scorer.matches(query, passage.text);
+    let matches = scorer.matches(query, &[passage.text]).remove(0);
     for found in &matches {
         assert!(!query[found.query.clone()].is_empty() && !passage.text[found.text.clone()].is_empty());
-        assert!(found.cosine <= 1.0 + ROUNDING && found.share > 0.0);
+        assert!(found.nearness <= 1.0 + ROUNDING && found.share > 0.0);
     }
     let shares: f32 = matches.iter().map(|found| found.share).sum();
     assert!(shares <= 1.0 + ROUNDING, "{shares}");
-    let known = !scorer.matches(query, query).is_empty();
+    let known = !scorer.matches(query, &[query])[0].is_empty();
     assert!(
         !known || scores[1].score >= WORDS_SHARE,
         "a text matches itself: {}",
