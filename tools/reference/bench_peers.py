@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 import time
 
 os.environ.update({"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
@@ -83,7 +84,8 @@ def main():
         return model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).last_hidden_state.numpy()
 
     vectors = report("torch", with_torch, tokenizer)
-    np.save("/tmp/peers.npy" if len(sys.argv) < 3 else sys.argv[2], vectors)
+    if len(sys.argv) > 2:
+        np.save(sys.argv[2], vectors)
     try:
         import onnx  # noqa: F401
         import onnxruntime
@@ -99,7 +101,8 @@ def main():
         def forward(self, ids, mask):
             return self.model(input_ids=ids, attention_mask=mask).last_hidden_state
 
-    file = "/tmp/peers.onnx"
+    scratch = tempfile.TemporaryDirectory()
+    file = f"{scratch.name}/peers.onnx"
     example = (torch.ones(2, 16, dtype=torch.long), torch.ones(2, 16, dtype=torch.long))
     torch.onnx.export(Rows(), example, file, input_names=["ids", "mask"], output_names=["rows"], dynamo=False,
                       dynamic_axes={"ids": {0: "b", 1: "t"}, "mask": {0: "b", 1: "t"}, "rows": {0: "b", 1: "t"}})

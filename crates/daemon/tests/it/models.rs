@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, texts};
 
-/// A tiny BERT as Hugging Face lays it out; a reranker where asked.
+/// A tiny BERT of random weights as Hugging Face lays it out; a reranker where asked.
 fn model(sandbox: &Sandbox, name: &str, reranks: bool) -> PathBuf {
     let folder = sandbox.outside(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -17,25 +17,19 @@ fn model(sandbox: &Sandbox, name: &str, reranks: bool) -> PathBuf {
     } else {
         "BertModel"
     };
-    let config = json!({
-        "architectures": [class], "model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1, "vocab_size": 4,
-        "max_position_embeddings": 16, "id2label": {"0": "LABEL_0"}
-    });
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../encoder/tests/data/transformer");
+    let read = |name: &str| std::fs::read(data.join(name)).unwrap();
+    let mut config: Value = serde_json::from_slice(&read("bert.config.json")).unwrap();
+    config["architectures"] = json!([class]);
+    config["id2label"] = json!({"0": "LABEL_0"});
     write("config.json", config.to_string().as_bytes());
-    let tokenizer = json!({
-        "version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "Whitespace"},
-        "post_processor": null, "decoder": null,
-        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 100, "vocab": {"[PAD]": 0, "[UNK]": 1, "log": 2, "日志": 3}}
-    });
-    write("tokenizer.json", tokenizer.to_string().as_bytes());
-    let header = json!({
-        "embeddings.word_embeddings.weight": {"dtype": "F32", "shape": [4, 8], "data_offsets": [0, 128]},
-        "encoder.layer.0.attention.self.query.weight": {"dtype": "F32", "shape": [8, 8], "data_offsets": [128, 384]}
-    });
-    let header = header.to_string();
-    let weights = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[7; 384]].concat();
-    write("model.safetensors", &weights);
+    write("tokenizer.json", &read("bert.tokenizer.json"));
+    let weights = if reranks {
+        "bert-rerank-bf16.safetensors"
+    } else {
+        "bert-f32.safetensors"
+    };
+    write("model.safetensors", &read(weights));
     write("README.md", b"---\nlicense: mit\n---\n");
     folder
 }
@@ -89,7 +83,7 @@ fn a_model_comes_is_used_and_goes() {
     assert_eq!(listed["models"][0]["in_use"], json!(["reranker"]));
     assert_eq!(
         (&listed["models"][1]["dimension"], &listed["models"][1]["in_use"]),
-        (&json!(8), &json!(["model"]))
+        (&json!(32), &json!(["model"]))
     );
     let table = sandbox.run(&["models", "list"]).expect(0).stdout;
     assert!(

@@ -67,7 +67,7 @@ impl Config {
             Architecture::XlmRoberta => ("xlm-roberta", "gelu"),
             Architecture::Qwen3 => ("qwen3", "silu"),
         };
-        let wrong = |key: &str, found: &dyn ToString, expected: &dyn ToString| {
+        let unfit = |key: &str, found: &dyn ToString, expected: &dyn ToString| {
             Err(TransformerError::setting(
                 FILE,
                 key,
@@ -76,10 +76,10 @@ impl Config {
             ))
         };
         if self.model_type != model_type {
-            return wrong("model_type", &self.model_type, &model_type);
+            return unfit("model_type", &self.model_type, &model_type);
         }
         if self.hidden_act != activation {
-            return wrong("hidden_act", &self.hidden_act, &activation);
+            return unfit("hidden_act", &self.hidden_act, &activation);
         }
         for (key, size) in [
             ("hidden_size", self.hidden_size),
@@ -92,7 +92,7 @@ impl Config {
             ("head_dim", self.head_size()),
         ] {
             if size == 0 || size > MOST {
-                return wrong(key, &size, &"a number from 1 to 1048576");
+                return unfit(key, &size, &"a number from 1 to 1048576");
             }
         }
         if let Some(kind) = self
@@ -100,35 +100,35 @@ impl Config {
             .as_deref()
             .filter(|kind| *kind != "absolute")
         {
-            return wrong("position_embedding_type", &kind, &"absolute");
+            return unfit("position_embedding_type", &kind, &"absolute");
         }
         let heads = self.num_attention_heads;
         if manifest.architecture == Architecture::Qwen3 {
             if !heads.is_multiple_of(self.key_heads()) {
-                return wrong(
+                return unfit(
                     "num_key_value_heads",
                     &self.key_heads(),
                     &"a divisor of num_attention_heads",
                 );
             }
             if !self.head_size().is_multiple_of(2) {
-                return wrong("head_dim", &self.head_size(), &"an even number");
+                return unfit("head_dim", &self.head_size(), &"an even number");
             }
             if self.attention_bias == Some(true) || self.use_sliding_window == Some(true) {
-                return wrong("attention_bias or use_sliding_window", &true, &false);
+                return unfit("attention_bias or use_sliding_window", &true, &false);
             }
             self.rope_theta()?;
         } else if !self.hidden_size.is_multiple_of(heads) {
-            return wrong("num_attention_heads", &heads, &"a divisor of hidden_size");
+            return unfit("num_attention_heads", &heads, &"a divisor of hidden_size");
         }
         if manifest.task == PackTask::Embed && manifest.dimension != self.hidden_size {
-            return wrong("hidden_size", &self.hidden_size, &manifest.dimension);
+            return unfit("hidden_size", &self.hidden_size, &manifest.dimension);
         }
         let positions = self
             .max_position_embeddings
             .saturating_sub(self.first_position(manifest.architecture));
         if manifest.max_tokens > positions {
-            return wrong(
+            return unfit(
                 "max_position_embeddings",
                 &self.max_position_embeddings,
                 &format!("room for {} tokens", manifest.max_tokens),
