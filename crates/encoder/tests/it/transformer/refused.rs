@@ -1,7 +1,6 @@
 //! Packs whose parts do not fit each other: each is refused with the file and what is wrong in it.
 
 use casebook_encoder::{Architecture, CrossEncoder, PackTask, TransformerEncoder, TransformerError};
-use casebook_index::TextEncoder as _;
 use serde_json::json;
 
 use super::pack::Pack;
