@@ -210,6 +210,7 @@ fn stages(candidate: &Candidate) -> String {
         .map(|(name, score)| format!("{name} {}/{:.3}", score.rank, score.score))
         .collect();
     parts.extend(candidate.pair_score.map(|score| format!("relevance {score:.3}")));
+    parts.extend(candidate.contrast.map(|share| format!("contrast {share:.3}")));
     parts.join("  ")
 }
 

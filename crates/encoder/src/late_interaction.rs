@@ -19,6 +19,9 @@ pub struct LateInteractionConfig {
     pub sentence_weight: f32,
     /// Cosine that strangers reach by chance, below 1: a match counts by how far it is above.
     pub chance_cosine: f32,
+    /// Power of a word's rarity among the passages of a call, in the contrast of a pair: 0 counts every word by its own
+    /// weight alone.
+    pub rarity_power: f32,
 }
 
 impl Default for LateInteractionConfig {
@@ -27,6 +30,7 @@ impl Default for LateInteractionConfig {
             word_weight: 3.0,
             sentence_weight: 1.0,
             chance_cosine: 0.25,
+            rarity_power: 1.0,
         }
     }
 }
@@ -38,8 +42,9 @@ impl LateInteractionConfig {
             word_weight,
             sentence_weight,
             chance_cosine,
+            rarity_power,
         } = self;
-        format!("late-interaction.1({encoder},{word_weight},{sentence_weight},{chance_cosine})")
+        format!("late-interaction.2({encoder},{word_weight},{sentence_weight},{chance_cosine},{rarity_power})")
     }
 
     /// Returns how much a word's best match counts, from 0 to 1.
@@ -47,11 +52,50 @@ impl LateInteractionConfig {
         ((cosine - self.chance_cosine) / (1.0 - self.chance_cosine)).clamp(0.0, 1.0)
     }
 
-    /// Joins the two parts of a score.
-    pub(crate) fn score(&self, words: f32, sentence: f32) -> PairScore {
-        let sum = self.word_weight * words + self.sentence_weight * sentence;
-        PairScore::new(sum / (self.word_weight + self.sentence_weight))
+    /// Scores passages by what they have of the query's words, whose own weights are `weights`.
+    pub(crate) fn scores(&self, weights: &[f32], passages: &[Met]) -> Vec<PairScore> {
+        let rare: Vec<f32> = weights
+            .iter()
+            .enumerate()
+            .map(|(word, weight)| {
+                let having = passages.iter().map(|met| met.words[word]).sum();
+                weight * rarity(passages.len() as f32, having).powf(self.rarity_power)
+            })
+            .collect();
+        let score = |met: &Met, weights: &[f32]| {
+            let sum = self.word_weight * weighted_mean(&met.words, weights) + self.sentence_weight * met.sentence;
+            sum / (self.word_weight + self.sentence_weight)
+        };
+        passages
+            .iter()
+            .map(|met| PairScore::new(score(met, weights)).with_contrast(score(met, &rare)))
+            .collect()
     }
+}
+
+/// What one passage has of a query.
+pub(crate) struct Met {
+    /// How near its nearest word is to each word of the query, from 0 for strangers to 1.
+    pub(crate) words: Vec<f32>,
+    /// The highest cosine of one of its sentences to the whole query; 0 where it has none.
+    pub(crate) sentence: f32,
+}
+
+/// The inverse document frequency of BM25 (Robertson and Zaragoza 2009, with 1 added so that it stays above 0), over the
+/// candidates instead of a collection; a passage that has half a word counts half.
+fn rarity(passages: f32, having: f32) -> f32 {
+    ((passages - having + 0.5) / (having + 0.5)).max(0.0).ln_1p()
+}
+
+/// Returns 0 where nothing has weight.
+fn weighted_mean(numbers: &[f32], weights: &[f32]) -> f32 {
+    let total: f32 = weights.iter().sum();
+    let sum: f32 = numbers
+        .iter()
+        .zip(weights)
+        .map(|(number, weight)| number * weight)
+        .sum();
+    if total > 0.0 { sum / total } else { 0.0 }
 }
 
 /// Scores passages by the token vectors of an encoder: 0 where nothing matches, 1 where all of the query is there.
@@ -118,16 +162,16 @@ impl PairScorer for LateInteraction {
     fn score(&self, query: &str, passages: &[Passage<'_>], cancel: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError> {
         let mut words = WordMatcher::new(self.token_vectors(query, TextSide::Query)?, self.config);
         let sentences = self.best_sentences(query, passages, cancel)?;
-        let mut scores = Vec::with_capacity(passages.len());
+        let mut met = Vec::with_capacity(passages.len());
         for (passage, sentence) in passages.iter().zip(sentences) {
             if cancel.cancelled() {
                 return Err(ScoreError::Cancelled);
             }
             let text = context(passage) + passage.text;
-            let word = words.score(&text, &self.token_vectors(&text, TextSide::Passage)?);
-            scores.push(self.config.score(word, sentence));
+            let words = words.meet(&text, &self.token_vectors(&text, TextSide::Passage)?);
+            met.push(Met { words, sentence });
         }
-        Ok(scores)
+        Ok(self.config.scores(&words.weights(), &met))
     }
 }
 
@@ -153,14 +197,13 @@ fn score_error(error: EncodeError) -> ScoreError {
 /// Matches the words of one query against passages.
 struct WordMatcher {
     query: Vec<TokenVector>,
-    total_weight: f32,
     config: LateInteractionConfig,
     /// Cosines to each query word of the tokens met so far, by their letters: candidates of one query share most of
     /// their words. An encoder that gives the same letters another vector elsewhere is computed anew.
-    met: HashMap<String, Met>,
+    met: HashMap<String, MetToken>,
 }
 
-struct Met {
+struct MetToken {
     vector: Vec<f32>,
     cosines: Vec<f32>,
 }
@@ -168,18 +211,18 @@ struct Met {
 impl WordMatcher {
     fn new(query: Vec<TokenVector>, config: LateInteractionConfig) -> Self {
         Self {
-            total_weight: query.iter().map(|token| token.weight).sum(),
             query,
             config,
             met: HashMap::new(),
         }
     }
 
-    /// Returns the weighted mean over the query's words of the best cosine above chance, from 0 to 1.
-    fn score(&mut self, text: &str, passage: &[TokenVector]) -> f32 {
-        if self.total_weight <= 0.0 {
-            return 0.0;
-        }
+    fn weights(&self) -> Vec<f32> {
+        self.query.iter().map(|token| token.weight).collect()
+    }
+
+    /// Returns, per word of the query, the best cosine above chance, from 0 to 1.
+    fn meet(&mut self, text: &str, passage: &[TokenVector]) -> Vec<f32> {
         let mut best = vec![0.0_f32; self.query.len()];
         for token in passage {
             let cosines = self.cosines(&text[token.span.clone()], &token.vector);
@@ -187,19 +230,13 @@ impl WordMatcher {
                 .zip(cosines)
                 .for_each(|(best, cosine)| *best = best.max(*cosine));
         }
-        let sum: f32 = self
-            .query
-            .iter()
-            .zip(best)
-            .map(|(token, best)| token.weight * self.config.above_chance(best))
-            .sum();
-        sum / self.total_weight
+        best.into_iter().map(|best| self.config.above_chance(best)).collect()
     }
 
     fn cosines(&mut self, letters: &str, vector: &[f32]) -> &[f32] {
         let known = self.met.get(letters).is_some_and(|met| met.vector == vector);
         if !known {
-            let met = Met {
+            let met = MetToken {
                 cosines: self.query.iter().map(|token| dot(&token.vector, vector)).collect(),
                 vector: vector.to_vec(),
             };

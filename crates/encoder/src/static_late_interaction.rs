@@ -10,7 +10,7 @@ use std::sync::Arc;
 use casebook_index::{Cancel, Passage};
 use casebook_ranker::{PairScore, PairScorer, ScoreError, WordMatch};
 
-use crate::late_interaction::LateInteractionConfig;
+use crate::late_interaction::{LateInteractionConfig, Met};
 use crate::passage_text::{context, sentences};
 use crate::static_encoder::{Pool, revision};
 use crate::static_table::{Rows, StaticTable};
@@ -71,7 +71,7 @@ impl PairScorer for StaticLateInteraction {
         self.table.tokenizer().visit(query, |piece, _| pool.push(piece));
         let whole = pool.vector().vector;
         let mut words = QueryWords::new(&self.table, query);
-        let mut scores = Vec::with_capacity(passages.len());
+        let mut met = Vec::with_capacity(passages.len());
         for passage in self.cut(passages, cancel)? {
             if cancel.cancelled() {
                 return Err(ScoreError::Cancelled);
@@ -84,9 +84,14 @@ impl PairScorer for StaticLateInteraction {
                 sentence.iter().for_each(|&piece| pool.push(piece));
                 nearest = nearest.max(pool.cosine(&whole));
             }
-            scores.push(self.config.score(words.score(&self.config), nearest));
+            let words = words.best.iter().map(|&best| self.config.above_chance(best)).collect();
+            met.push(Met {
+                words,
+                sentence: nearest,
+            });
         }
-        Ok(scores)
+        let weights: Vec<f32> = words.words.iter().map(|word| word.weight).collect();
+        Ok(self.config.scores(&weights, &met))
     }
 
     /// Each distinct word of the query that the text has a match above chance for, with the best one.
@@ -151,7 +156,7 @@ struct QueryWords<'t> {
     /// The words' rows, one after another.
     wide: Vec<i16>,
     /// By piece: where its cosines are, if it was met.
-    met: Vec<Met>,
+    met: Vec<MetPiece>,
     /// Cosines to each word, of the pieces met so far.
     cosines: Vec<f32>,
     /// Number of the passage under way.
@@ -165,7 +170,7 @@ struct QueryWords<'t> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Met {
+struct MetPiece {
     /// Passage that it was last met in.
     passage: u32,
     /// Position in the cosines plus 1.
@@ -194,7 +199,7 @@ impl<'t> QueryWords<'t> {
             rows,
             total_weight: words.iter().map(|word| word.weight).sum(),
             wide,
-            met: vec![Met::default(); rows.len()],
+            met: vec![MetPiece::default(); rows.len()],
             cosines: Vec::new(),
             passage: 0,
             best: vec![0.0; words.len()],
@@ -222,16 +227,6 @@ impl<'t> QueryWords<'t> {
                 }
             }
         }
-    }
-
-    /// Returns the weighted mean over the query's words of the best cosine above chance, from 0 to 1.
-    fn score(&self, config: &LateInteractionConfig) -> f32 {
-        if self.words.is_empty() {
-            return 0.0;
-        }
-        let words = self.words.iter().zip(&self.best);
-        let sum: f32 = words.map(|(word, &best)| word.weight * config.above_chance(best)).sum();
-        sum / self.total_weight
     }
 
     /// Returns the cosines of a piece to each word of the query.

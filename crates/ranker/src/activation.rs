@@ -344,6 +344,8 @@ pub struct Candidate {
     pub scores: StageScores,
     /// The pair scorer's own score before blending; for a successor at least that of the replaced unit that led to it.
     pub pair_score: Option<f32>,
+    /// The pair scorer's contrast as a share of the best one's, 0 to 1: what the order is made from, beside the fused score.
+    pub contrast: Option<f32>,
     /// What became of it.
     pub disposition: Disposition,
     /// Where the hit came from, for a candidate that is here because a superseded one was hit.

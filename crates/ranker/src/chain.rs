@@ -107,7 +107,8 @@ pub fn activate(
 
     let weigh = |records: &[UnitRecord]| {
         let records: Vec<_> = records.iter().collect();
-        score_pairs(tools.scorer, &request.query, &records, &deadline).ok()
+        let pairs = score_pairs(tools.scorer, &request.query, &records, &deadline).ok()?;
+        Some(pairs.iter().map(|pair| pair.score).collect())
     };
     let mut hits = redirect(hits, lanes.units, &weigh, &mut degradations).map_err(unreadable(Stage::Guard))?;
     let mut guard = Guard::new(request, tools.freshness);

@@ -51,7 +51,7 @@ pub struct FusionWeights {
 impl Default for FusionWeights {
     fn default() -> Self {
         Self {
-            dense: 0.5,
+            dense: 0.35,
             foreign_dense: 1.0,
             foreign_lexical: 0.05,
         }
@@ -110,9 +110,9 @@ pub struct RankerConfig {
     pub rrf_k: f32,
     /// Candidates that fusion keeps.
     pub fused_keep: usize,
-    /// Candidates that the pair scorer sees.
+    /// Candidates that the pair scorer sees, of those that fusion keeps.
     pub rerank_depth: usize,
-    /// Weight of the pair score beside the fused score, which is divided by the best one.
+    /// Weight of the pair scorer's contrast beside the fused score, each as a share of the best one.
     pub rerank_weight: f32,
     /// Added in full where the text holds the whole query contiguously, in part where it holds a piece.
     pub phrase_bonus: f32,
@@ -143,11 +143,13 @@ impl Default for RankerConfig {
 }
 
 impl RankerConfig {
-    /// The profile `agent_activation.v3`: weighted fusion that knows languages.
+    /// The profile `agent_activation.v3`: weighted fusion that knows languages, and all that it keeps reranked: the more
+    /// candidates there are, the better a contrast tells which words are rare.
     pub fn v3() -> Self {
         Self {
             profile: "agent_activation.v3".into(),
             fusion: Fusion::Weighted,
+            rerank_depth: 40,
             ..Self::v2()
         }
     }
@@ -164,7 +166,7 @@ impl RankerConfig {
             rrf_k: 60.0,
             fused_keep: 40,
             rerank_depth: 24,
-            rerank_weight: 3.0,
+            rerank_weight: 1.5,
             phrase_bonus: 0.1,
             min_relevance: 0.15,
             relevance_share: 0.6,
@@ -217,7 +219,7 @@ impl RankerConfig {
             recalled,
             "1 to lexical_limit + dense_limit",
         )?;
-        count("rerank_depth", self.rerank_depth, self.fused_keep, "1 to fused_keep")?;
+        count("rerank_depth", self.rerank_depth, MAX_LIST, "1 to 10000")?;
         for (field, weight) in [
             ("rerank_weight", self.rerank_weight),
             ("phrase_bonus", self.phrase_bonus),
@@ -336,7 +338,7 @@ mod tests {
         assert_eq!(refused(|c| c.rrf_k = 0.0), Some("rrf_k"));
         assert_eq!(refused(|c| c.fused_keep = 0), Some("fused_keep"));
         assert_eq!(refused(|c| c.fused_keep = 121), Some("fused_keep"));
-        assert_eq!(refused(|c| c.rerank_depth = 41), Some("rerank_depth"));
+        assert_eq!(refused(|c| c.rerank_depth = 0), Some("rerank_depth"));
         assert_eq!(refused(|c| c.rerank_weight = f32::NAN), Some("rerank_weight"));
         assert_eq!(refused(|c| c.phrase_bonus = -0.1), Some("phrase_bonus"));
         assert_eq!(refused(|c| c.min_relevance = f32::NAN), Some("min_relevance"));
@@ -350,12 +352,12 @@ mod tests {
     #[test]
     fn an_error_says_what_was_expected() {
         let config = RankerConfig {
-            rerank_depth: 50,
+            rerank_depth: 20_000,
             ..RankerConfig::default()
         };
         assert_eq!(
             config.validate().unwrap_err().to_string(),
-            "rerank_depth must be 1 to fused_keep, found 50"
+            "rerank_depth must be 1 to 10000, found 20000"
         );
     }
 }

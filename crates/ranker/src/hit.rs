@@ -12,6 +12,7 @@ pub(crate) struct Hit {
     pub(crate) language: Language,
     pub(crate) scores: StageScores,
     pub(crate) pair_score: Option<f32>,
+    pub(crate) contrast: Option<f32>,
     pub(crate) matches: Vec<WordMatch>,
     pub(crate) redirected_from: Option<(ResourceId, Redirect)>,
     /// Asked for by id, path or title, itself or by way of the resource that it replaced.
@@ -31,6 +32,7 @@ impl Hit {
             record,
             scores: StageScores::default(),
             pair_score: None,
+            contrast: None,
             matches: Vec::new(),
             redirected_from: None,
             named: false,
@@ -76,6 +78,7 @@ impl Hit {
             language: self.language,
             scores: self.scores,
             pair_score: self.pair_score,
+            contrast: self.contrast,
             disposition: self.disposition.unwrap_or(Disposition::NotReranked),
             redirected_from: self.redirected_from,
             action,

@@ -8,7 +8,7 @@ use casebook_index::{Cancel, Passage, UnitRecord};
 use crate::error::with_causes;
 use crate::hit::Hit;
 use crate::phrase::Terms;
-use crate::{PairScorer, RankedScore, RankerConfig, WordMatch};
+use crate::{PairScore, PairScorer, RankedScore, RankerConfig, WordMatch};
 
 /// The pair scorer did not work or had no time left; the fused order stands and relevance was not tested.
 pub const RERANK_SKIPPED: &str = "rerank_skipped";
@@ -65,24 +65,31 @@ pub(crate) fn rerank(
         .filter_map(|hit| hit.scores.fused)
         .map(|fused| fused.score)
         .fold(0.0, f32::max);
-    let blended = |position: usize, pair: f32| {
+    let pairs: Vec<_> = order
+        .iter()
+        .zip(pairs)
+        .map(|(position, pair)| hits[*position].led_pair.map_or(pair, |led| raised(pair, led)))
+        .collect();
+    let contrasts = shares_of_best(pairs.iter().map(|pair| pair.contrast));
+    let blended = |position: usize, contrast: f32| {
         let hit = &hits[position];
-        let fused = hit.scores.fused.map_or(0.0, |fused| fused.score / best);
+        let fused = hit.scores.fused.filter(|_| best > 0.0);
+        let fused = fused.map_or(0.0, |fused| fused.score / best);
         let phrase = terms.phrase_share(&Terms::of(&hit.record.unit.text));
-        let score = fused + config.rerank_weight * pair + config.phrase_bonus * phrase;
-        score.clamp(f32::MIN, f32::MAX)
+        fused + config.rerank_weight * contrast + config.phrase_bonus * phrase
     };
     let mut scored: Vec<_> = order
         .iter()
-        .zip(pairs)
-        .map(|(position, pair)| (*position, hits[*position].led_pair.map_or(pair, |led| pair.max(led))))
-        .map(|(position, pair)| (position, pair, blended(position, pair)))
+        .zip(pairs.iter().zip(contrasts))
+        .map(|(position, (pair, contrast))| (*position, pair.score, contrast, blended(*position, contrast)))
         .collect();
     // Stable: equal scores stay in fused order.
-    scored.sort_by(|one, other| other.2.total_cmp(&one.2));
-    for (rank, (position, pair, score)) in scored.iter().enumerate() {
-        hits[*position].pair_score = Some(*pair);
-        hits[*position].scores.reranker = Some(RankedScore::at(rank, *score));
+    scored.sort_by(|one, other| other.3.total_cmp(&one.3));
+    for (rank, (position, pair, contrast, score)) in scored.iter().enumerate() {
+        let hit = &mut hits[*position];
+        hit.pair_score = Some(*pair);
+        hit.contrast = Some(*contrast);
+        hit.scores.reranker = Some(RankedScore::at(rank, *score));
     }
     if let Some(scorer) = scorer {
         note_matches(scorer, query, hits, &order);
@@ -90,6 +97,22 @@ pub(crate) fn rerank(
     order.clear();
     order.extend(scored.into_iter().map(|(position, ..)| position));
     order
+}
+
+/// Lifts a pair to the score of the replaced unit whose hit was led here; its contrast by as much.
+fn raised(pair: PairScore, led: f32) -> PairScore {
+    let contrast = pair.contrast + (led - pair.score).max(0.0);
+    PairScore::new(pair.score.max(led)).with_contrast(contrast.min(f32::MAX))
+}
+
+/// Returns numbers as shares of the best one, 0 to 1; where some are below 0, the worst one is where shares begin.
+fn shares_of_best(numbers: impl Iterator<Item = f32> + Clone) -> Vec<f32> {
+    // Halves: the distance of two finite numbers may not be finite.
+    let halves = numbers.map(|number| number / 2.0);
+    let floor = halves.clone().fold(0.0, f32::min);
+    let best = halves.clone().fold(floor, f32::max) - floor;
+    let share = |half: f32| if best > 0.0 { (half - floor) / best } else { 0.0 };
+    halves.map(share).collect()
 }
 
 /// Notes which words met. A scorer that fails at it leaves the answer as it is: matches are shown and rank nothing.
@@ -111,13 +134,13 @@ fn note_matches(scorer: &dyn PairScorer, query: &str, hits: &mut [Hit], order: &
     }
 }
 
-/// Returns one finite score per record, or why there is none.
+/// Returns one pair of finite scores per record, or why there is none.
 pub(crate) fn score_pairs(
     scorer: Option<&dyn PairScorer>,
     query: &str,
     records: &[&UnitRecord],
     deadline: &Deadline<'_>,
-) -> Result<Vec<f32>, String> {
+) -> Result<Vec<PairScore>, String> {
     let scorer = scorer.ok_or("there is no pair scorer")?;
     if deadline.passed() {
         return Err("the deadline has passed".into());
@@ -134,11 +157,8 @@ pub(crate) fn score_pairs(
     let scores = outcome
         .map_err(|_| "the pair scorer panicked")?
         .map_err(|error| with_causes(&error))?;
-    let scores: Vec<_> = scores
-        .iter()
-        .map(|pair| pair.score)
-        .filter(|score| score.is_finite())
-        .collect();
+    let finite = |pair: &PairScore| pair.score.is_finite() && pair.contrast.is_finite();
+    let scores: Vec<_> = scores.into_iter().filter(finite).collect();
     if scores.len() == passages.len() {
         Ok(scores)
     } else {

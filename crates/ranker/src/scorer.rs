@@ -8,14 +8,23 @@ use casebook_index::{Cancel, Passage};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PairScore {
-    /// The scorer's own scale, higher is better, finite. For late interaction 0 (nothing matches) to about 1.
+    /// The scorer's own scale, higher is better, finite. For late interaction 0 (nothing matches) to about 1. Does not
+    /// depend on the other passages: relevance is judged by it.
     pub score: f32,
+    /// The same in the company of the other passages of the call: what all of them have tells none apart. Comparable
+    /// within one call only: the order is made by it.
+    pub contrast: f32,
 }
 
 impl PairScore {
-    /// Wraps a score.
+    /// Wraps the score of a scorer that looks at each passage alone.
     pub const fn new(score: f32) -> Self {
-        Self { score }
+        Self { score, contrast: score }
+    }
+
+    /// Adds what a scorer says that compared the passages.
+    pub const fn with_contrast(self, contrast: f32) -> Self {
+        Self { contrast, ..self }
     }
 }
 

@@ -34,7 +34,7 @@ impl Event {
     pub(crate) fn kind(&self) -> (&'static str, u32) {
         match self {
             Self::RunStarted(_) => ("run_started", 2),
-            Self::RunSucceeded(_) => ("run_succeeded", 2),
+            Self::RunSucceeded(_) => ("run_succeeded", 3),
             Self::RunFailed(_) => ("run_failed", 1),
             Self::CorpusFrozen(_) => ("corpus_frozen", 1),
         }
@@ -53,7 +53,7 @@ impl Event {
     pub(crate) fn decode(kind: &str, version: u32, payload: &[u8]) -> Result<Self, PayloadError> {
         Ok(match (kind, version) {
             ("run_started", 1 | 2) => Self::RunStarted(rmp_serde::from_slice(payload)?),
-            ("run_succeeded", 1 | 2) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
+            ("run_succeeded", 1..=3) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
             ("run_failed", 1) => Self::RunFailed(rmp_serde::from_slice(payload)?),
             ("corpus_frozen", 1) => Self::CorpusFrozen(rmp_serde::from_slice(payload)?),
             _ => {
@@ -211,16 +211,20 @@ mod tests {
 
     use super::*;
 
-    /// Bytes that version 1 wrote, by kind.
     fn version_1(kind: &str) -> Event {
-        let lines = include_str!("../testdata/events_v1.txt").lines();
+        written(kind, 1, include_str!("../testdata/events_v1.txt"))
+    }
+
+    /// Returns the event of a kind from a file with the bytes that a version wrote.
+    fn written(kind: &str, version: u32, file: &str) -> Event {
+        let lines = file.lines();
         let mut kinds = lines.filter_map(|line| line.split_once(' '));
         let (_, digits) = kinds.find(|(written, _)| *written == kind).unwrap();
         let payload: Vec<u8> = (0..digits.len())
             .step_by(2)
             .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
             .collect();
-        Event::decode(kind, 1, &payload).unwrap()
+        Event::decode(kind, version, &payload).unwrap()
     }
 
     #[test]
@@ -242,5 +246,18 @@ mod tests {
         assert_eq!(candidate.language, Language::Other);
         assert_eq!((candidate.scores.weighted, candidate.matches.len()), (None, 0));
         assert!(candidate.scores.rrf.is_some());
+    }
+
+    #[test]
+    fn an_answer_of_version_2_says_nothing_of_contrasts() {
+        let event = written("run_succeeded", 2, include_str!("../testdata/events_v2.txt"));
+        let Event::RunSucceeded(succeeded) = event else {
+            panic!("another kind");
+        };
+        let activation = succeeded.into_runtime(|_, _| String::new()).unwrap();
+        let candidate = &activation.candidates[0];
+        assert_eq!((candidate.pair_score, candidate.contrast), (Some(0.875), None));
+        assert_eq!(candidate.language, Language::Zh);
+        assert_eq!(candidate.matches.len(), 1);
     }
 }

@@ -182,6 +182,9 @@ pub struct Candidate {
     pub reranker: Option<Scored>,
     /// The reranker's own score.
     pub pair_score: Option<f32>,
+    /// How it compares with the other candidates that the reranker saw, as a share of the best; the order goes by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contrast: Option<f32>,
     /// Position in the answer.
     #[serde(rename = "final")]
     pub final_: Option<Scored>,
@@ -386,6 +389,7 @@ impl Candidate {
             fused: None,
             reranker: None,
             pair_score: None,
+            contrast: None,
             final_: None,
             disposition: ranker::Disposition::NotVisible.to_string(),
             redirected_from: None,
@@ -424,6 +428,7 @@ impl From<&ranker::Candidate> for Candidate {
             fused: scored(scores.fused),
             reranker: scored(scores.reranker),
             pair_score: candidate.pair_score,
+            contrast: candidate.contrast,
             final_: scored(scores.final_),
             disposition: candidate.disposition.to_string(),
             redirected_from: candidate

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use casebook_encoder::{LateInteraction, LateInteractionConfig, StaticEncoder, StaticLateInteraction};
+use casebook_encoder::{LateInteraction, LateInteractionConfig, StaticEncoder, StaticLateInteraction, embedded_table};
 use casebook_index::Passage;
 use casebook_ranker::{PairScorer, ScoreError};
 use proptest::prelude::*;
@@ -18,6 +18,37 @@ fn scorer() -> StaticLateInteraction {
 fn scores(scorer: &dyn PairScorer, query: &str, passages: &[Passage<'_>]) -> Vec<f32> {
     let scores = scorer.score(query, passages, &()).unwrap();
     scores.into_iter().map(|score| score.score).collect()
+}
+
+fn contrasts(scorer: &dyn PairScorer, query: &str, passages: &[Passage<'_>]) -> Vec<f32> {
+    let scores = scorer.score(query, passages, &()).unwrap();
+    scores.into_iter().map(|score| score.contrast).collect()
+}
+
+#[test]
+fn a_word_that_all_have_tells_none_apart() {
+    for (query, texts) in [
+        (
+            "grafana dashboard password",
+            ["grafana dashboard of disks", "grafana dashboard of queues", "password"],
+        ),
+        ("数据库 备份 密码", ["数据库备份的磁盘", "数据库备份的队列", "密码"]),
+    ] {
+        let passages = texts.map(plain);
+        let embedded = StaticLateInteraction::new(embedded_table());
+        let alone = scores(&embedded, query, &passages);
+        let among = contrasts(&embedded, query, &passages);
+        assert!(
+            among[2] / among[0] > 1.2 * alone[2] / alone[0],
+            "{query}: {alone:?} {among:?}"
+        );
+        let config = LateInteractionConfig {
+            rarity_power: 0.0,
+            ..LateInteractionConfig::default()
+        };
+        let by_own_weights = StaticLateInteraction::with_config(embedded_table(), config);
+        assert_eq!(contrasts(&by_own_weights, query, &passages), alone);
+    }
 }
 
 #[test]
@@ -109,6 +140,10 @@ proptest! {
         let found = scores(&fast, &query, &passages);
         for (found, expected) in found.iter().zip(&expected) {
             prop_assert!((found - expected).abs() < 1e-3, "{} {}", found, expected);
+            prop_assert!((0.0..=1.001).contains(found));
+        }
+        for (found, expected) in contrasts(&fast, &query, &passages).iter().zip(contrasts(&generic, &query, &passages)) {
+            prop_assert!((found - expected).abs() < 2e-3, "{} {}", found, expected);
             prop_assert!((0.0..=1.001).contains(found));
         }
         for (passage, score) in passages.iter().zip(found) {

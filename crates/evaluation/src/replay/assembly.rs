@@ -7,8 +7,8 @@ use casebook_ranker::{Candidate, Disposition, RERANK_SKIPPED, Role, Stage};
 use super::{Check, Trace, difference, near, same, same_total};
 
 impl<'a> Trace<'a> {
-    /// The first open candidates are reranked, and stand by their scores; a score is the fused one, the pair score and
-    /// what the phrase gave.
+    /// The first open candidates are reranked, and stand by their scores; a score is the fused one, the contrast and what
+    /// the phrase gave. Where no contrast was recorded, the pair score was taken as it was.
     pub(super) fn check_rerank(&self) -> Check {
         let reranked = self.ranked(Stage::Rerank, "reranker rank", |scores| scores.reranker)?;
         let open: Vec<_> = self.open().collect();
@@ -51,7 +51,9 @@ impl<'a> Trace<'a> {
     fn check_blend(&self, candidate: &Candidate, score: f32) -> Check {
         let fused = |candidate: &Candidate| candidate.scores.fused.map_or(0.0, |fused| fused.score);
         let best = self.activation.candidates.iter().map(fused).fold(0.0, f32::max);
-        let least = fused(candidate) / best + self.config.rerank_weight * candidate.pair_score.unwrap_or(0.0);
+        let share = if best > 0.0 { fused(candidate) / best } else { 0.0 };
+        let pair = candidate.contrast.or(candidate.pair_score).unwrap_or(0.0);
+        let least = share + self.config.rerank_weight * pair;
         let most = least + self.config.phrase_bonus;
         if near(score, score.clamp(least, most)) {
             return Ok(());

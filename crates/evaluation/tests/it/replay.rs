@@ -229,7 +229,7 @@ fn what_the_rerank_recorded_is_checked() {
     check(
         |trace| {
             let place = at(trace, 2, |scores| scores.reranker);
-            trace.candidates[place].pair_score = Some(-3.0);
+            trace.candidates[place].contrast = Some(-3.0);
         },
         "reranker score",
     );

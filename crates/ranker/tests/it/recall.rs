@@ -211,13 +211,13 @@ fn nothing_asked_is_an_error() {
 #[test]
 fn a_profile_out_of_range_is_an_error() {
     let error = world("q")
-        .config(|config| config.rerank_depth = 99)
+        .config(|config| config.rerank_depth = 0)
         .try_run()
         .unwrap_err();
     assert_eq!(error.code(), "config_invalid");
     assert_eq!(
         error.summary(),
-        "profile is not valid: rerank_depth must be 1 to fused_keep, found 99"
+        "profile is not valid: rerank_depth must be 1 to 10000, found 0"
     );
 }
 

@@ -1,7 +1,7 @@
 //! Rerank: the blend, the phrase, and going on without a scorer.
 
 use casebook_index::{Cancel, Passage};
-use casebook_ranker::{PairScore, PairScorer, ScoreError};
+use casebook_ranker::{Activation, Disposition, PairScore, PairScorer, ScoreError};
 use casebook_testkit::FixedClock;
 
 use crate::support::{World, candidate, codes, packet, world};
@@ -75,6 +75,7 @@ fn a_broken_scorer_leaves_the_fused_order() {
         Broken(|_| panic!("fake scorer panics as told")),
         Broken(|_| Ok(Vec::new())),
         Broken(|count| Ok(vec![PairScore::new(f32::NAN); count])),
+        Broken(|count| Ok(vec![PairScore::new(0.5).with_contrast(f32::INFINITY); count])),
     ] {
         let mut world = two();
         world.scorer = Some(Box::new(broken));
@@ -85,17 +86,60 @@ fn a_broken_scorer_leaves_the_fused_order() {
     }
 }
 
-#[test]
-fn huge_scores_stay_finite() {
+/// Two notes, "a" first in every list, with these pairs.
+fn ranked(a: PairScore, b: PairScore) -> Activation {
     let mut world = two();
-    world.scorer = Some(Box::new(Broken(|count| Ok(vec![PairScore::new(f32::MAX); count]))));
-    assert!(
-        world
-            .run()
-            .candidates
-            .iter()
-            .all(|one| one.scores.reranker.unwrap().score.is_finite())
-    );
+    world.scorer = Some(Box::new(Fixed([a, b])));
+    world.run()
+}
+
+struct Fixed([PairScore; 2]);
+
+impl PairScorer for Fixed {
+    fn revision(&self) -> &str {
+        "fixed"
+    }
+
+    fn score(&self, _: &str, passages: &[Passage<'_>], _: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError> {
+        let of = |passage: &Passage<'_>| self.0[usize::from(passage.text == "two")];
+        Ok(passages.iter().map(of).collect())
+    }
+}
+
+#[test]
+fn the_contrast_orders_and_the_score_judges() {
+    let pair = |score, contrast| PairScore::new(score).with_contrast(contrast);
+    let activation = ranked(pair(0.6, 0.1), pair(0.5, 0.4));
+    assert_eq!(packet(&activation), "b#0 a#0");
+    assert_eq!(candidate(&activation, "a#0").pair_score, Some(0.6));
+    // The best contrast with too low a score is no answer.
+    let activation = ranked(pair(0.6, 0.1), pair(0.1, 0.4));
+    assert_eq!(packet(&activation), "a#0");
+    assert_eq!(candidate(&activation, "b#0").disposition, Disposition::BelowRelevance);
+}
+
+#[test]
+fn any_scale_of_scores_orders() {
+    let second_is_better = |worse, better| {
+        let activation = ranked(PairScore::new(worse), PairScore::new(better));
+        let scores = ["a#0", "b#0"].map(|unit| candidate(&activation, unit).scores.reranker.unwrap());
+        assert!(scores.iter().all(|ranked| ranked.score.is_finite()), "{scores:?}");
+        assert!(scores[1].rank == 1, "{worse} {better}: {scores:?}");
+    };
+    second_is_better(0.1, 0.9);
+    second_is_better(100.0, 900.0);
+    second_is_better(-9.0, -1.0);
+    second_is_better(-1.0, 1.0);
+    second_is_better(f32::MIN, f32::MAX);
+}
+
+#[test]
+fn lists_that_found_nothing_near_give_finite_scores() {
+    let mut world = world("q").note("a", &["one"]).scores(&[("one", 0.9)]);
+    world.config.fusion = casebook_ranker::Fusion::Weighted;
+    world.dense = Some(casebook_testkit::FakeLane::scored("dense", &[("a#0", 0.0)]));
+    let activation = world.run();
+    assert!(candidate(&activation, "a#0").scores.reranker.unwrap().score.is_finite());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `run_succeeded`, version 2: the full trace, without the fragments' texts.
+//! `run_succeeded`, version 3: the full trace, without the fragments' texts.
 //!
 //! A text is private and large and the same in many Runs; it lies in the blob store under its hash and is filled in
 //! again on reading.
@@ -79,6 +79,9 @@ pub(crate) struct StoredCandidate {
     /// Since version 2.
     #[serde(default)]
     matches: Vec<StoredMatch>,
+    /// Since version 3.
+    #[serde(default)]
+    contrast: Option<f32>,
 }
 
 /// Byte ranges of two words, and how near they are.
@@ -288,6 +291,7 @@ impl StoredCandidate {
             action: candidate.action.map(|action| action.as_str().into()),
             language: Some(candidate.language.as_str().into()),
             matches: candidate.matches.iter().map(StoredMatch::from_runtime).collect(),
+            contrast: candidate.contrast,
         }
     }
 
@@ -309,6 +313,7 @@ impl StoredCandidate {
             language: language("", self.language.as_deref())?,
             scores: self.scores.into_runtime(),
             pair_score: self.pair_score,
+            contrast: self.contrast,
             disposition: word("disposition", &self.disposition, Disposition::from_str_opt)?,
             redirected_from,
             action,

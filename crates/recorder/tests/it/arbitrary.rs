@@ -249,6 +249,7 @@ fn candidate() -> impl Strategy<Value = Candidate> {
         option::of(one_of(DeltaAction::ALL)),
         one_of(&Language::ALL),
         vec(word_match(), 0..3),
+        option::of(any::<f32>()),
     );
     (identity, scores(), outcome).prop_map(|(identity, scores, outcome)| Candidate {
         unit_key: identity.0,
@@ -258,6 +259,7 @@ fn candidate() -> impl Strategy<Value = Candidate> {
         token_count: identity.4,
         scores,
         pair_score: outcome.0,
+        contrast: outcome.6,
         disposition: outcome.1,
         redirected_from: outcome.2,
         action: outcome.3,

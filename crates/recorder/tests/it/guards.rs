@@ -68,7 +68,7 @@ fn tampering_is_named() {
             (5, ChainFault::Envelope),
         ),
         (
-            "UPDATE events SET kind_version = 3 WHERE seq = 5",
+            "UPDATE events SET kind_version = 9 WHERE seq = 5",
             (5, ChainFault::Envelope),
         ),
         (

@@ -236,6 +236,7 @@ fn candidate(disposition: Disposition) -> Candidate {
             final_: (disposition == Disposition::Selected).then_some(RankedScore { rank: 1, score: 3.5 }),
         },
         pair_score: Some(0.875),
+        contrast: Some(0.5),
         disposition,
         redirected_from: Some(("notes/旧".into(), Redirect::SupersededBy)),
         action: (disposition == Disposition::Selected).then_some(DeltaAction::Add),
