@@ -7,6 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::FusionWeights;
 
+/// The most that a foreign key's dense score is raised by: encoders find even a translation less near than a text in the
+/// query's own language. Higher than 2 and one faint foreign text beside many good ones would count as the best.
+const FOREIGN_LIFT: f32 = 2.0;
+
 /// Fuses two ranked lists: a key scores the sum of `1 / (k + rank)` over the lists that have it.
 ///
 /// Returns the best `keep` keys with their scores, best first; equal scores in order of the key. A key that stands twice
@@ -32,7 +36,8 @@ pub fn fuse<K: Clone + Ord>(lexical: &[K], dense: &[K], k: f32, keep: usize) -> 
 }
 
 /// Fuses two scored lists. Scores of the lexical list are shares, 0 to 1; those of the dense list are divided by the best
-/// one, and what is below 0 counts as 0. A key that a list lacks has 0 there. The two are added by `weights`, those for
+/// one, and what is below 0 counts as 0. Dense scores of foreign keys are first raised, by 2 at most, so that the best of
+/// them reaches the best of the others. A key that a list lacks has 0 there. The two are added by `weights`, those for
 /// foreign keys where `is_foreign` says so.
 ///
 /// Returns every key with its score, best first; equal scores in order of the key. A key that stands twice in a list
@@ -41,8 +46,9 @@ pub fn fuse<K: Clone + Ord>(lexical: &[K], dense: &[K], k: f32, keep: usize) -> 
 /// ```
 /// use casebook_ranker::{FusionWeights, fuse_weighted};
 ///
+/// let weights = FusionWeights { dense: 0.5, ..FusionWeights::default() };
 /// let (lexical, dense) = ([("same", 1.0), ("words", 0.5)], [("foreign", 0.5), ("same", 0.25)]);
-/// let fused = fuse_weighted(&lexical, &dense, |key| *key == "foreign", &FusionWeights::default());
+/// let fused = fuse_weighted(&lexical, &dense, |key| *key == "foreign", &weights);
 /// assert_eq!(fused, [("foreign", 1.0), ("same", 0.75), ("words", 0.25)]);
 /// ```
 pub fn fuse_weighted<K: Clone + Ord>(
@@ -51,10 +57,23 @@ pub fn fuse_weighted<K: Clone + Ord>(
     is_foreign: impl Fn(&K) -> bool,
     weights: &FusionWeights,
 ) -> Vec<(K, f32)> {
-    let best = dense.iter().map(|(_, score)| *score).fold(0.0, f32::max);
-    let share = |score: f32| if best > 0.0 { (score / best).max(0.0) } else { 0.0 };
+    let best_of = |foreign| {
+        let scores = dense.iter().filter(|(key, _)| is_foreign(key) == foreign);
+        scores.map(|(_, score)| *score).fold(0.0, f32::max)
+    };
+    let (native, foreign) = (best_of(false), best_of(true));
+    let best = native.max(foreign);
+    let lift = if foreign > 0.0 {
+        (best / foreign).min(FOREIGN_LIFT)
+    } else {
+        1.0
+    };
+    let share = |(key, score): &(K, f32)| {
+        let score = if is_foreign(key) { score * lift } else { *score };
+        if best > 0.0 { (score / best).max(0.0) } else { 0.0 }
+    };
     let lexical = first_of_each(lexical.iter().map(|(key, score)| (key, *score)));
-    let dense = first_of_each(dense.iter().map(|(key, score)| (key, share(*score))));
+    let dense = first_of_each(dense.iter().map(|one| (&one.0, share(one))));
     let keys: BTreeSet<&K> = lexical.keys().chain(dense.keys()).copied().collect();
     let score = |key: &K| {
         let (lexical, dense) = (lexical.get(key).unwrap_or(&0.0), dense.get(key).unwrap_or(&0.0));
@@ -166,6 +185,17 @@ mod tests {
         let fused = weighted(&[("a", 1.0)], &[("~b", 0.8), ("a", 0.4)]);
         assert_eq!(fused, [("~b", 1.0), ("a", 0.75)]);
         assert_eq!(weighted(&[("~b", 1.0)], &[]), [("~b", 0.25)]);
+    }
+
+    #[test]
+    fn a_foreign_key_is_raised_to_the_best_and_no_more_than_allowed() {
+        assert_eq!(
+            weighted(&[], &[("a", 0.75), ("~b", 0.5), ("~c", 0.25)]),
+            [("~b", 1.0), ("a", 0.5), ("~c", 0.5)]
+        );
+        assert_eq!(weighted(&[], &[("a", 1.0), ("~b", 0.125)]), [("a", 0.5), ("~b", 0.25)]);
+        assert_eq!(weighted(&[], &[("~b", 0.5), ("a", 0.25)]), [("~b", 1.0), ("a", 0.25)]);
+        assert_eq!(weighted(&[], &[("a", 0.5), ("~b", -0.5)]), [("a", 0.5), ("~b", 0.0)]);
     }
 
     #[test]
