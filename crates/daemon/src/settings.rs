@@ -158,8 +158,12 @@ pub(crate) fn ranker(layers: &Layers) -> Result<RankerConfig, Failure> {
             *field = usize::try_from(value).map_err(|_| layers.wrong(key, "a smaller number", &value.to_string()))?;
         }
     }
-    let numbers: [(&str, &mut f32); 11] = [
+    let numbers: [(&str, &mut f32); 12] = [
         ("ranker.dense_share", &mut config.fusion_weights.dense),
+        (
+            "ranker.contextual_dense_share",
+            &mut config.fusion_weights.contextual_dense,
+        ),
         ("ranker.foreign_dense", &mut config.fusion_weights.foreign_dense),
         ("ranker.foreign_lexical", &mut config.fusion_weights.foreign_lexical),
         ("ranker.fts5_weight", &mut config.lexical_weights.fts5),
@@ -205,6 +209,7 @@ pub(crate) fn default_of(name: &str, project: &Project) -> toml::Value {
             Fusion::Weighted => "v3".into(),
         },
         "ranker.dense_share" => number(ranker.fusion_weights.dense),
+        "ranker.contextual_dense_share" => number(ranker.fusion_weights.contextual_dense),
         "ranker.foreign_dense" => number(ranker.fusion_weights.foreign_dense),
         "ranker.foreign_lexical" => number(ranker.fusion_weights.foreign_lexical),
         "encoder.model" | "encoder.reranker" => EMBEDDED.into(),

@@ -149,6 +149,12 @@ pub trait TextEncoder: Send + Sync {
         Ok(both)
     }
 
+    /// Returns whether a word's part in a vector depends on the words around it, as in transformers. The order that such
+    /// vectors give is to be trusted more, beside the words, than that of sums of words.
+    fn is_contextual(&self) -> bool {
+        false
+    }
+
     /// Returns the fixed mean vector of texts in a language (`en`, `zh`), to be subtracted before vectors of different
     /// languages are compared; `None` where none is needed.
     fn language_mean(&self, language: &str) -> Option<&[f32]> {

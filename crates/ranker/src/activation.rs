@@ -1,7 +1,7 @@
 //! What an activation is asked and what it answers. The answer and the stored trace are made from one [`Activation`].
 
 use casebook_corpus::{ContentHash, Degradation, EffectiveHash, Fidelity, ResourceId, Scope, Timestamp};
-use casebook_index::{Language, Locator, RevisionId, UnitKey};
+use casebook_index::{EncoderRevision, Language, Locator, RevisionId, TextEncoder, UnitKey};
 
 use crate::WordMatch;
 
@@ -63,6 +63,8 @@ pub struct Activation {
     pub revision: RevisionId,
     /// The memory that it holds.
     pub effective_hash: EffectiveHash,
+    /// Whose vectors the dense list is from; `None` where there is no list.
+    pub dense_source: Option<DenseSource>,
     /// The moment that time labels are for.
     pub as_of: Timestamp,
     /// What to have in context now, best first (a history fragment right after its successor).
@@ -80,6 +82,25 @@ pub struct Activation {
     pub latencies: Vec<StageLatency>,
     /// What the budgets allowed and what was used.
     pub budget: BudgetUse,
+}
+
+/// The encoder whose vectors a dense list is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DenseSource {
+    /// Its revision.
+    pub encoder: EncoderRevision,
+    /// Whether it sees words in their context, as [`TextEncoder::is_contextual`](casebook_index::TextEncoder::is_contextual)
+    /// says.
+    pub is_contextual: bool,
+}
+
+impl DenseSource {
+    pub(crate) fn of(encoder: &dyn TextEncoder) -> Self {
+        Self {
+            encoder: encoder.revision().clone(),
+            is_contextual: encoder.is_contextual(),
+        }
+    }
 }
 
 /// Time that a stage took.

@@ -77,7 +77,7 @@ pub fn activate(
     let admit = |record: &UnitRecord| Guard::admit(request, record);
     let query_language = Language::of(&request.query);
     let mut reach = 1;
-    let (hits, mut watch) = loop {
+    let (hits, dense_source, mut watch) = loop {
         let recall = recall(&request.query, lanes, config, reach, tools.clock);
         if deadline.passed() {
             let dense_is_slower = recall.dense_micros > recall.lexical_micros;
@@ -93,7 +93,7 @@ pub fn activate(
             .map_err(unreadable(Stage::Fusion))?;
         if !gathered.starved || reach >= FARTHEST_REACH {
             degradations.extend(told);
-            break (gathered.hits, watch);
+            break (gathered.hits, recall.dense_source, watch);
         }
         reach *= REACH_STEP;
     };
@@ -131,13 +131,14 @@ pub fn activate(
     }
     degradations.append(&mut guard.degradations);
     let mut activation = answer(request, lanes, config, tools, hits, &selection);
+    activation.dense_source = dense_source;
     activation.degradations = distinct(degradations);
     watch.lap(Stage::Assembly);
     activation.latencies = watch.latencies;
     Ok(activation)
 }
 
-/// Makes the answer and its trace; what did not work and what it took come later.
+/// Makes the answer and its trace; whose vectors answered, what did not work and what it took come later.
 fn answer(
     request: &ActivationRequest,
     lanes: &Lanes<'_>,
@@ -189,6 +190,7 @@ fn answer(
         profile: config.profile.clone(),
         revision: lanes.revision.id.clone(),
         effective_hash: lanes.revision.effective_hash,
+        dense_source: None,
         as_of,
         removed: removed(&request.state, &state),
         fragments,

@@ -1,5 +1,7 @@
 //! The constants of a profile, as defaults of one validated struct.
 
+use crate::DenseSource;
+
 /// Whether a replaced memory may follow its successor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryMode {
@@ -42,16 +44,30 @@ impl Fusion {
 pub struct FusionWeights {
     /// Share of the dense list for a candidate in the query's language, 0 to 1; the lexical list has the rest.
     pub dense: f32,
+    /// The same where the vectors are of an encoder that sees words in their context.
+    pub contextual_dense: f32,
     /// Weight of the dense list for a candidate in another language.
     pub foreign_dense: f32,
     /// Weight of the lexical list for a candidate in another language.
     pub foreign_lexical: f32,
 }
 
+impl FusionWeights {
+    /// Returns the share of the dense list for a candidate in the query's language, given whose vectors it is from.
+    pub fn dense_share(&self, source: Option<&DenseSource>) -> f32 {
+        if source.is_some_and(|source| source.is_contextual) {
+            self.contextual_dense
+        } else {
+            self.dense
+        }
+    }
+}
+
 impl Default for FusionWeights {
     fn default() -> Self {
         Self {
             dense: 0.35,
+            contextual_dense: 0.65,
             foreign_dense: 1.0,
             foreign_lexical: 0.05,
         }
@@ -201,6 +217,7 @@ impl RankerConfig {
         count("dense_limit", self.dense_limit, MAX_LIST, "1 to 10000")?;
         for (field, share) in [
             ("fusion_weights.dense", self.fusion_weights.dense),
+            ("fusion_weights.contextual_dense", self.fusion_weights.contextual_dense),
             ("fusion_weights.foreign_dense", self.fusion_weights.foreign_dense),
             ("fusion_weights.foreign_lexical", self.fusion_weights.foreign_lexical),
         ] {
@@ -326,6 +343,10 @@ mod tests {
         );
         assert_eq!(refused(|c| c.dense_limit = 0), Some("dense_limit"));
         assert_eq!(refused(|c| c.fusion_weights.dense = 1.5), Some("fusion_weights.dense"));
+        assert_eq!(
+            refused(|c| c.fusion_weights.contextual_dense = -0.5),
+            Some("fusion_weights.contextual_dense")
+        );
         assert_eq!(
             refused(|c| c.fusion_weights.foreign_dense = f32::NAN),
             Some("fusion_weights.foreign_dense")

@@ -35,10 +35,9 @@ pub fn fuse<K: Clone + Ord>(lexical: &[K], dense: &[K], k: f32, keep: usize) -> 
     fused
 }
 
-/// Fuses two scored lists. Scores of the lexical list are shares, 0 to 1; those of the dense list are divided by the best
-/// one, and what is below 0 counts as 0. Dense scores of foreign keys are first raised, by 2 at most, so that the best of
-/// them reaches the best of the others. A key that a list lacks has 0 there. The two are added by `weights`, those for
-/// foreign keys where `is_foreign` says so.
+/// Fuses two scored lists of shares, 0 to 1; see [`shares`] and [`dense_shares`]. A key that a list lacks has 0 there. In
+/// the query's language the dense list has `dense_share` and the lexical one the rest; foreign keys, as `is_foreign` says,
+/// have their weights.
 ///
 /// Returns every key with its score, best first; equal scores in order of the key. A key that stands twice in a list
 /// counts where it stands first.
@@ -46,19 +45,43 @@ pub fn fuse<K: Clone + Ord>(lexical: &[K], dense: &[K], k: f32, keep: usize) -> 
 /// ```
 /// use casebook_ranker::{FusionWeights, fuse_weighted};
 ///
-/// let weights = FusionWeights { dense: 0.5, ..FusionWeights::default() };
-/// let (lexical, dense) = ([("same", 1.0), ("words", 0.5)], [("foreign", 0.5), ("same", 0.25)]);
-/// let fused = fuse_weighted(&lexical, &dense, |key| *key == "foreign", &weights);
+/// let (lexical, dense) = ([("same", 1.0), ("words", 0.5)], [("foreign", 1.0), ("same", 0.5)]);
+/// let is_foreign = |key: &&str| *key == "foreign";
+/// let fused = fuse_weighted(&lexical, &dense, is_foreign, 0.5, &FusionWeights::default());
 /// assert_eq!(fused, [("foreign", 1.0), ("same", 0.75), ("words", 0.25)]);
 /// ```
 pub fn fuse_weighted<K: Clone + Ord>(
     lexical: &[(K, f32)],
     dense: &[(K, f32)],
     is_foreign: impl Fn(&K) -> bool,
+    dense_share: f32,
     weights: &FusionWeights,
 ) -> Vec<(K, f32)> {
+    let (lexical, dense) = (first_of_each(lexical), first_of_each(dense));
+    let keys: BTreeSet<&K> = lexical.keys().chain(dense.keys()).copied().collect();
+    let score = |key: &K| {
+        let (lexical, dense) = (lexical.get(key).unwrap_or(&0.0), dense.get(key).unwrap_or(&0.0));
+        if is_foreign(key) {
+            weights.foreign_dense * dense + weights.foreign_lexical * lexical
+        } else {
+            dense_share * dense + (1.0 - dense_share) * lexical
+        }
+    };
+    best_first(keys.into_iter().map(|key| (key.clone(), score(key))).collect())
+}
+
+/// Returns the scores of the dense list as shares of the best one, 0 to 1, after those of foreign keys were raised, by 2
+/// at most, so that the best of them reaches the best of the others.
+///
+/// A share of 0 stands for a score of 0 or less, or, where the encoder is contextual, for the lowest of the list: its
+/// scores lie close together, however far apart the texts are.
+pub fn dense_shares<K: Clone>(
+    list: &[(K, f32)],
+    is_foreign: impl Fn(&K) -> bool,
+    is_contextual: bool,
+) -> Vec<(K, f32)> {
     let best_of = |foreign| {
-        let scores = dense.iter().filter(|(key, _)| is_foreign(key) == foreign);
+        let scores = list.iter().filter(|(key, _)| is_foreign(key) == foreign);
         scores.map(|(_, score)| *score).fold(0.0, f32::max)
     };
     let (native, foreign) = (best_of(false), best_of(true));
@@ -68,28 +91,23 @@ pub fn fuse_weighted<K: Clone + Ord>(
     } else {
         1.0
     };
-    let share = |(key, score): &(K, f32)| {
-        let score = if is_foreign(key) { score * lift } else { *score };
-        if best > 0.0 { (score / best).max(0.0) } else { 0.0 }
-    };
-    let lexical = first_of_each(lexical.iter().map(|(key, score)| (key, *score)));
-    let dense = first_of_each(dense.iter().map(|one| (&one.0, share(one))));
-    let keys: BTreeSet<&K> = lexical.keys().chain(dense.keys()).copied().collect();
-    let score = |key: &K| {
-        let (lexical, dense) = (lexical.get(key).unwrap_or(&0.0), dense.get(key).unwrap_or(&0.0));
-        if is_foreign(key) {
-            weights.foreign_dense * dense + weights.foreign_lexical * lexical
+    let lifted = |(key, score): &(K, f32)| if is_foreign(key) { score * lift } else { *score };
+    let lowest = list.iter().map(lifted).fold(best, f32::min).max(0.0);
+    let floor = if is_contextual { lowest } else { 0.0 };
+    let share = |score: f32| {
+        if best > floor {
+            ((score - floor) / (best - floor)).max(0.0)
         } else {
-            weights.dense * dense + (1.0 - weights.dense) * lexical
+            f32::from(u8::from(score > 0.0))
         }
     };
-    best_first(keys.into_iter().map(|key| (key.clone(), score(key))).collect())
+    list.iter().map(|one| (one.0.clone(), share(lifted(one)))).collect()
 }
 
-fn first_of_each<'k, K: Ord>(list: impl Iterator<Item = (&'k K, f32)>) -> BTreeMap<&'k K, f32> {
+fn first_of_each<K: Ord>(list: &[(K, f32)]) -> BTreeMap<&K, f32> {
     let mut scores = BTreeMap::new();
     for (key, score) in list {
-        scores.entry(key).or_insert(score);
+        scores.entry(key).or_insert(*score);
     }
     scores
 }
@@ -173,11 +191,37 @@ mod tests {
 
     fn weighted(lexical: &[(&'static str, f32)], dense: &[(&'static str, f32)]) -> Vec<(&'static str, f32)> {
         let weights = FusionWeights {
-            dense: 0.5,
             foreign_dense: 1.0,
             foreign_lexical: 0.25,
+            ..FusionWeights::default()
         };
-        fuse_weighted(lexical, dense, |key| key.starts_with('~'), &weights)
+        let dense = dense_shares(dense, is_foreign, false);
+        fuse_weighted(lexical, &dense, is_foreign, 0.5, &weights)
+    }
+
+    fn is_foreign(key: &&str) -> bool {
+        key.starts_with('~')
+    }
+
+    #[test]
+    fn scores_of_a_contextual_encoder_begin_at_the_lowest() {
+        let list = [("a", 0.75), ("~b", 0.5), ("c", 0.625), ("d", 0.5)];
+        assert_eq!(
+            dense_shares(&list, is_foreign, true),
+            [("a", 1.0), ("~b", 1.0), ("c", 0.5), ("d", 0.0)]
+        );
+        assert_eq!(
+            dense_shares(&[("a", 0.5), ("b", 0.5)], is_foreign, true),
+            [("a", 1.0), ("b", 1.0)]
+        );
+        assert_eq!(
+            dense_shares(&[("a", 0.5), ("b", -0.5)], is_foreign, true),
+            [("a", 1.0), ("b", 0.0)]
+        );
+        assert_eq!(
+            dense_shares(&[("a", 0.0), ("b", -0.5)], is_foreign, true),
+            [("a", 0.0), ("b", 0.0)]
+        );
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use casebook_corpus::Degradation;
 use casebook_index::{Language, UnitKey, UnitRecord, UnitSource, UnitSourceError};
 
-use crate::fusion::{fuse, fuse_weighted, merge_words, shares};
+use crate::fusion::{dense_shares, fuse, fuse_weighted, merge_words, shares};
 use crate::hit::Hit;
 use crate::recall::{LaneList, Recall};
-use crate::{Disposition, Fusion, RankedScore, RankerConfig, StageScores};
+use crate::{DenseSource, Disposition, Fusion, RankedScore, RankerConfig, StageScores};
 
 /// A lane returned units that the revision lacks, one unit twice, scores that are no numbers or more than it was asked
 /// for; those hits were dropped.
@@ -68,7 +68,7 @@ pub(crate) fn gather(
     let lexical = lexical_list(&identity, &words, config);
     pool.note(&lexical, |scores| &mut scores.lexical);
     let starved = pool.starved;
-    let hits = pool.fused(&lexical, &dense, query_language, config);
+    let hits = pool.fused(&lexical, &dense, recall.dense_source.as_ref(), query_language, config);
     Ok(Gathered { hits, starved })
 }
 
@@ -155,12 +155,17 @@ impl Pool {
         mut self,
         lexical: &SoundList,
         dense: &SoundList,
+        dense_source: Option<&DenseSource>,
         query_language: Language,
         config: &RankerConfig,
     ) -> Vec<Hit> {
         let rrf = fuse(&positions(lexical), &positions(dense), config.rrf_k, usize::MAX);
         let is_foreign = |position: &usize| self.hits[*position].language.is_foreign_to(query_language);
-        let weighted = fuse_weighted(lexical, dense, is_foreign, &config.fusion_weights);
+        let is_contextual = dense_source.is_some_and(|source| source.is_contextual);
+        let weights = &config.fusion_weights;
+        let dense_share = weights.dense_share(dense_source);
+        let dense = dense_shares(dense, is_foreign, is_contextual);
+        let weighted = fuse_weighted(lexical, &dense, is_foreign, dense_share, weights);
         self.note(&rrf, |scores| &mut scores.rrf);
         self.note(&weighted, |scores| &mut scores.weighted);
         let chosen = match config.fusion {

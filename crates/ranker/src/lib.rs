@@ -23,15 +23,16 @@ mod rerank;
 mod scorer;
 
 pub use activation::{
-    Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape,
-    Fragment, HeldFragment, RankedScore, Redirect, Removed, Role, Stage, StageLatency, StageScores, TimeLabel,
+    Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, DenseSource, Disposition,
+    EvidenceShape, Fragment, HeldFragment, RankedScore, Redirect, Removed, Role, Stage, StageLatency, StageScores,
+    TimeLabel,
 };
-pub use casebook_index::{Language, Locator, RevisionId, UnitKey};
+pub use casebook_index::{EncoderRevision, Language, Locator, RevisionId, UnitKey};
 pub use chain::{QUERY_WITHOUT_TERMS, activate};
 pub use config::{ConfigError, Fusion, FusionWeights, HistoryMode, LexicalWeights, RankerConfig};
 pub use delta::apply_delta;
 pub use error::ActivateError;
-pub use fusion::{fuse, fuse_weighted, merge_words, shares};
+pub use fusion::{dense_shares, fuse, fuse_weighted, merge_words, shares};
 pub use gather::LANE_BROKEN_HIT;
 pub use guard::INDEX_STALE;
 pub use input::{Lanes, Preferred, SourceState, Tools};

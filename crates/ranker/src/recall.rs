@@ -9,7 +9,7 @@ use casebook_index::{LaneAnswer, LaneError, LaneHit, LexicalLane, RevisionId};
 
 pub use self::dense::CHOSEN_ENCODER_FAILED;
 use crate::error::with_causes;
-use crate::{Lanes, RankerConfig};
+use crate::{DenseSource, Lanes, RankerConfig};
 
 /// A word lane is broken; the others answered.
 pub const LANE_FAILED: &str = "lane_failed";
@@ -31,6 +31,7 @@ pub(crate) struct Recall {
     pub(crate) identity: Option<LaneList>,
     pub(crate) words: Vec<LaneList>,
     pub(crate) dense: Option<LaneList>,
+    pub(crate) dense_source: Option<DenseSource>,
     /// How many times its limit each lane was asked for.
     pub(crate) reach: usize,
     pub(crate) degradations: Vec<Degradation>,
@@ -59,11 +60,13 @@ pub(crate) fn recall(query: &str, lanes: &Lanes<'_>, config: &RankerConfig, reac
     };
     let (((identity, word_lists), mut degradations), lexical_micros) = words;
     let ((dense, dense_degradations), dense_micros) = dense;
+    let (dense, dense_source) = dense.unzip();
     degradations.extend(dense_degradations);
     Recall {
         identity,
         words: word_lists,
         dense,
+        dense_source,
         reach,
         degradations,
         lexical_micros,

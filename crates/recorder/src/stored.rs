@@ -33,7 +33,7 @@ impl Event {
     /// Returns the kind and the version that is written today.
     pub(crate) fn kind(&self) -> (&'static str, u32) {
         match self {
-            Self::RunStarted(_) => ("run_started", 2),
+            Self::RunStarted(_) => ("run_started", 3),
             Self::RunSucceeded(_) => ("run_succeeded", 3),
             Self::RunFailed(_) => ("run_failed", 1),
             Self::CorpusFrozen(_) => ("corpus_frozen", 1),
@@ -52,7 +52,7 @@ impl Event {
     /// Reads any version ever written; an older one is lifted to today's shape here.
     pub(crate) fn decode(kind: &str, version: u32, payload: &[u8]) -> Result<Self, PayloadError> {
         Ok(match (kind, version) {
-            ("run_started", 1 | 2) => Self::RunStarted(rmp_serde::from_slice(payload)?),
+            ("run_started", 1..=3) => Self::RunStarted(rmp_serde::from_slice(payload)?),
             ("run_succeeded", 1..=3) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
             ("run_failed", 1) => Self::RunFailed(rmp_serde::from_slice(payload)?),
             ("corpus_frozen", 1) => Self::CorpusFrozen(rmp_serde::from_slice(payload)?),
@@ -249,12 +249,23 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_version_2_says_nothing_of_contrasts() {
+    fn a_run_of_version_2_has_one_share_for_all_encoders() {
+        let event = written("run_started", 2, include_str!("../testdata/events_v2.txt"));
+        let Event::RunStarted(started) = event else {
+            panic!("another kind");
+        };
+        let weights = started.config.into_runtime().unwrap().fusion_weights;
+        assert_eq!((weights.dense, weights.contextual_dense), (0.5, 0.5));
+    }
+
+    #[test]
+    fn an_answer_of_version_2_says_nothing_of_contrasts_and_encoders() {
         let event = written("run_succeeded", 2, include_str!("../testdata/events_v2.txt"));
         let Event::RunSucceeded(succeeded) = event else {
             panic!("another kind");
         };
         let activation = succeeded.into_runtime(|_, _| String::new()).unwrap();
+        assert_eq!(activation.dense_source, None);
         let candidate = &activation.candidates[0];
         assert_eq!((candidate.pair_score, candidate.contrast), (Some(0.875), None));
         assert_eq!(candidate.language, Language::Zh);

@@ -114,6 +114,10 @@ impl TextEncoder for FakePack {
         512
     }
 
+    fn is_contextual(&self) -> bool {
+        true
+    }
+
     fn encode_query(&self, query: &str) -> Result<Vec<f32>, EncodeError> {
         if self.query_fails {
             return Err(EncodeError::Other("the pack hears nothing".into()));

@@ -20,6 +20,9 @@ pub struct ActivateResponse {
     pub revision: String,
     /// SHA-256 of the manifest of the memory that it holds.
     pub effective_hash: String,
+    /// The encoder whose vectors answered; absent where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<String>,
     /// Name of the profile that ranked the candidates.
     pub profile: String,
     /// The moment that time labels are for, RFC 3339.
@@ -241,6 +244,10 @@ impl ActivateResponse {
             query: activation.query.clone(),
             revision: activation.revision.to_string(),
             effective_hash: activation.effective_hash.to_string(),
+            encoder: activation
+                .dense_source
+                .as_ref()
+                .map(|source| source.encoder.to_string()),
             profile: activation.profile.clone(),
             as_of: activation.as_of.to_string(),
             fragments: activation.fragments.iter().map(Into::into).collect(),

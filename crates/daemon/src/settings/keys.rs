@@ -89,6 +89,11 @@ pub(crate) const KEYS: &[Key] = &[
         "share of the dense list in weighted fusion; the lexical list has the rest",
     ),
     key(
+        "ranker.contextual_dense_share",
+        Kind::Number,
+        "the same where a model pack's vectors answer",
+    ),
+    key(
         "ranker.foreign_dense",
         Kind::Number,
         "weight of the dense list for a text in another language than the question",

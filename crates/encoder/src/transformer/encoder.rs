@@ -182,6 +182,10 @@ impl TransformerEncoder {
 }
 
 impl TextEncoder for TransformerEncoder {
+    fn is_contextual(&self) -> bool {
+        true
+    }
+
     fn revision(&self) -> &EncoderRevision {
         &self.revision
     }

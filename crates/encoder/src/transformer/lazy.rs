@@ -60,6 +60,10 @@ impl LazyTransformer {
 }
 
 impl TextEncoder for LazyTransformer {
+    fn is_contextual(&self) -> bool {
+        true
+    }
+
     fn revision(&self) -> &EncoderRevision {
         &self.revision
     }

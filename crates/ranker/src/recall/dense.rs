@@ -13,7 +13,10 @@ use casebook_index::{LaneHit, TextEncoder, VectorLane};
 
 use super::{Asked, LaneList, ask_lane, behind};
 use crate::error::with_causes;
-use crate::{Lanes, Preferred};
+use crate::{DenseSource, Lanes, Preferred};
+
+/// A list, and whose vectors it is from.
+type DenseList = Option<(LaneList, DenseSource)>;
 
 /// The chosen encoder did not work. For a question, the embedded one answered.
 pub const CHOSEN_ENCODER_FAILED: &str = "chosen_encoder_failed";
@@ -24,7 +27,7 @@ pub(super) fn can_ask(lanes: &Lanes<'_>) -> bool {
 }
 
 /// Asks for the dense list.
-pub(super) fn ask(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<Option<LaneList>> {
+pub(super) fn ask(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<DenseList> {
     let Some(preferred) = &lanes.preferred else {
         return ask_base(query, lanes, limit);
     };
@@ -41,9 +44,10 @@ pub(super) fn ask(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<Option<
             return (list, degradations);
         }
     };
+    let source = DenseSource::of(preferred.encoder);
     let lacking = preferred.coverage.missing + preferred.coverage.refused;
     if lacking == 0 {
-        return (Some(list), degradations);
+        return (Some((list, source)), degradations);
     }
     let (base, told) = ask_base(query, lanes, limit);
     // The lane has said it as well, but not what is done about it.
@@ -54,8 +58,9 @@ pub(super) fn ask(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<Option<
         VECTOR_PARTIAL,
         format!("{lacking} of {total} units have no vector of {encoder}; the embedded encoder finds them"),
     ));
-    let base = base.map_or_else(Vec::new, |base| base.hits);
-    (Some(completed(list, base, preferred.dense, limit)), degradations)
+    let base = base.map_or_else(Vec::new, |(base, _)| base.hits);
+    let list = completed(list, base, preferred.dense, limit);
+    (Some((list, source)), degradations)
 }
 
 /// Tells that the preferred encoder's vectors are awaited.
@@ -151,7 +156,7 @@ fn encode(query: &str, encoder: &dyn TextEncoder) -> Result<Vec<f32>, String> {
 }
 
 /// Asks the encoder of the builds and its lane.
-fn ask_base(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<Option<LaneList>> {
+fn ask_base(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<DenseList> {
     let (encoder, lane) = match base_parts(lanes) {
         Ok(parts) => parts,
         Err(degradation) => return (None, degradation.into_iter().collect()),
@@ -171,7 +176,7 @@ fn ask_base(query: &str, lanes: &Lanes<'_>, limit: usize) -> Asked<Option<LaneLi
         search,
         &mut degradations,
     );
-    (list, degradations)
+    (list.map(|list| (list, DenseSource::of(encoder))), degradations)
 }
 
 /// Returns the encoder of the builds and its lane where both are there and fit; else what to say about it, which is

@@ -74,6 +74,31 @@ fn a_complete_pack_answers_alone() {
 }
 
 #[test]
+fn the_answer_tells_whose_vectors_it_is_from_and_trusts_a_pack_more() {
+    let source = |world: &World| {
+        world
+            .run()
+            .dense_source
+            .map(|source| (source.encoder.to_string(), source.is_contextual))
+    };
+    let complete = notes(coverage(4, 0, true));
+    assert_eq!(source(&complete), Some((PACK.to_owned(), true)));
+    let (encoder, is_contextual) = source(&notes(coverage(4, 3, false))).unwrap();
+    assert!(encoder != PACK && !is_contextual, "{encoder}");
+
+    let share = |note| {
+        let weighted = candidate(&complete.run(), note).scores.weighted.unwrap();
+        weighted.score / complete.config.fusion_weights.contextual_dense
+    };
+    assert!(
+        share("a#0").abs() < 1e-6,
+        "the lowest of the list begins at 0: {}",
+        share("a#0")
+    );
+    assert!((share("d#0") - 1.0).abs() < 1e-6, "{}", share("d#0"));
+}
+
+#[test]
 fn until_it_is_complete_the_embedded_encoder_answers_the_whole_list() {
     check(
         &notes(coverage(4704, 4292, false)),

@@ -1,4 +1,4 @@
-//! `run_started`, version 2: what was asked, under which constants, by which process.
+//! `run_started`, version 3: what was asked, under which constants, by which process.
 
 use casebook_corpus::{ProjectId, Scope, Timestamp};
 use casebook_ranker::{ActivationRequest, Fusion, FusionWeights, HistoryMode, LexicalWeights, RankerConfig};
@@ -56,6 +56,9 @@ struct StoredFusion {
     dense: f32,
     foreign_dense: f32,
     foreign_lexical: f32,
+    /// Since version 3; before, all encoders had one share.
+    #[serde(default)]
+    contextual_dense: Option<f32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,6 +126,7 @@ impl StoredConfig {
                 dense: config.fusion_weights.dense,
                 foreign_dense: config.fusion_weights.foreign_dense,
                 foreign_lexical: config.fusion_weights.foreign_lexical,
+                contextual_dense: Some(config.fusion_weights.contextual_dense),
             }),
         }
     }
@@ -136,6 +140,7 @@ impl StoredConfig {
                     dense: fusion.dense,
                     foreign_dense: fusion.foreign_dense,
                     foreign_lexical: fusion.foreign_lexical,
+                    contextual_dense: fusion.contextual_dense.unwrap_or(fusion.dense),
                 },
             ),
         };

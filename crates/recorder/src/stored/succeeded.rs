@@ -5,8 +5,9 @@
 
 use casebook_corpus::{ContentHash, Degradation, Fidelity, ResourceId, Scope, Timestamp};
 use casebook_ranker::{
-    Activation, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape, Fragment, Language, Locator,
-    RankedScore, Redirect, Removed, RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel, UnitKey, WordMatch,
+    Activation, BudgetUse, Candidate, DeltaAction, DenseSource, Disposition, EncoderRevision, EvidenceShape, Fragment,
+    Language, Locator, RankedScore, Redirect, Removed, RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel,
+    UnitKey, WordMatch,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,15 @@ pub(crate) struct RunSucceeded {
     /// Since version 2.
     #[serde(default)]
     query_language: Option<Word>,
+    /// Since version 3.
+    #[serde(default)]
+    dense_source: Option<StoredDenseSource>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StoredDenseSource {
+    encoder: EncoderRevision,
+    is_contextual: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -168,6 +178,10 @@ impl RunSucceeded {
             latencies: activation.latencies.iter().map(StoredLatency::from_runtime).collect(),
             budget: StoredBudget::from_runtime(&activation.budget),
             query_language: Some(activation.query_language.as_str().into()),
+            dense_source: activation.dense_source.as_ref().map(|source| StoredDenseSource {
+                encoder: source.encoder.clone(),
+                is_contextual: source.is_contextual,
+            }),
         }
     }
 
@@ -186,6 +200,10 @@ impl RunSucceeded {
             profile: self.profile,
             revision: self.revision,
             effective_hash: self.effective_hash.into(),
+            dense_source: self.dense_source.map(|source| DenseSource {
+                encoder: source.encoder,
+                is_contextual: source.is_contextual,
+            }),
             as_of: self.as_of,
             fragments: fragments.collect::<Result<_, _>>()?,
             removed: self.removed.into_iter().map(|unit_key| Removed { unit_key }).collect(),

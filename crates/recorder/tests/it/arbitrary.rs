@@ -2,9 +2,10 @@
 
 use casebook_corpus::{ContentHash, Degradation, EffectiveHash, Fidelity, ResourceId, Scope, Timestamp};
 use casebook_ranker::{
-    Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape,
-    Fragment, Fusion, FusionWeights, HeldFragment, HistoryMode, Language, LexicalWeights, Locator, RankedScore,
-    RankerConfig, Redirect, Removed, RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel, UnitKey, WordMatch,
+    Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, DenseSource, Disposition,
+    EvidenceShape, Fragment, Fusion, FusionWeights, HeldFragment, HistoryMode, Language, LexicalWeights, Locator,
+    RankedScore, RankerConfig, Redirect, Removed, RevisionId, Role, Stage, StageLatency, StageScores, TimeLabel,
+    UnitKey, WordMatch,
 };
 use casebook_recorder::RunFailure;
 use casebook_testkit::word_text;
@@ -91,7 +92,7 @@ pub(crate) fn config() -> impl Strategy<Value = RankerConfig> {
     (
         text(),
         any::<[usize; 7]>(),
-        any::<[f32; 11]>(),
+        any::<[f32; 12]>(),
         modes,
         fusions,
         any::<u64>(),
@@ -108,6 +109,7 @@ pub(crate) fn config() -> impl Strategy<Value = RankerConfig> {
             fusion,
             fusion_weights: FusionWeights {
                 dense: floats[8],
+                contextual_dense: floats[11],
                 foreign_dense: floats[9],
                 foreign_lexical: floats[10],
             },
@@ -152,6 +154,7 @@ pub(crate) fn activation() -> impl Strategy<Value = Activation> {
         vec(latency(), 0..7),
         any::<[usize; 4]>(),
         one_of(&Language::ALL),
+        option::of((text(), any::<bool>())),
     );
     (head, body, tail).prop_map(|(head, body, tail)| Activation {
         query: head.0,
@@ -159,6 +162,10 @@ pub(crate) fn activation() -> impl Strategy<Value = Activation> {
         profile: head.1,
         revision: head.2,
         effective_hash: head.3,
+        dense_source: tail.4.map(|(encoder, is_contextual)| DenseSource {
+            encoder: encoder.as_str().into(),
+            is_contextual,
+        }),
         as_of: head.4,
         fragments: body.0,
         removed: body.1.into_iter().map(|unit_key| Removed { unit_key }).collect(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use casebook_corpus::{ContentHash, Degradation, EffectiveHash, Fidelity, Manifest, ManifestEntry, Timestamp};
 use casebook_ranker::{
-    Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, Disposition, EvidenceShape,
-    Fragment, Fusion, FusionWeights, HeldFragment, HistoryMode, Language, LexicalWeights, Locator, RankedScore,
-    RankerConfig, Redirect, Removed, Role, Stage, StageLatency, StageScores, TimeLabel, WordMatch,
+    Activation, ActivationRequest, ActivationState, BudgetUse, Candidate, DeltaAction, DenseSource, Disposition,
+    EvidenceShape, Fragment, Fusion, FusionWeights, HeldFragment, HistoryMode, Language, LexicalWeights, Locator,
+    RankedScore, RankerConfig, Redirect, Removed, Role, Stage, StageLatency, StageScores, TimeLabel, WordMatch,
 };
 use casebook_recorder::{Recorder, RunId};
 use casebook_testkit::FixedClock;
@@ -71,6 +71,7 @@ fn config() -> RankerConfig {
         fusion: Fusion::Weighted,
         fusion_weights: FusionWeights {
             dense: 0.5,
+            contextual_dense: 0.75,
             foreign_dense: 1.0,
             foreign_lexical: 0.0625,
         },
@@ -149,6 +150,10 @@ pub(crate) fn activation(n: u32) -> Activation {
         profile: "agent_activation.v2".to_owned(),
         revision: "3-abc".into(),
         effective_hash: manifest(n).effective_hash(),
+        dense_source: Some(DenseSource {
+            encoder: "e5".into(),
+            is_contextual: true,
+        }),
         as_of: Timestamp::from_unix_millis(77),
         fragments: vec![
             fragment(format!("旧的 head 仍然可查 {n}"), DeltaAction::Add, Role::Evidence),
