@@ -1,11 +1,16 @@
 """Training text as token ids, in the pair types that a batch can be made of."""
 
+import ast
 import collections
 import json
+import pathlib
 import re
+import sysconfig
 import zlib
 
 import numpy as np
+
+from vocab import GENERAL, LEFT_OUT, wordnet_lines
 
 SENTENCE = re.compile(r"(?<=[。！？；\n])|(?<=[.!?;])\s+")
 
@@ -45,32 +50,107 @@ def read(path):
             yield json.loads(line)
 
 
-# Not about software; a type of their own, or they would drown.
-GENERAL = {"tatoeba", "bible (NHEB/CUV)", "tico-19/tico-19.github.io", "pluralitybook/plurality", "github/opensource.guide"}
-TERMS = {"omw-cow", "npm:id-tagging-schema"}
+# Weights of the two types that are not made from the training folder.
+GLOSS, DOCSTRING = 0.5, 1.5
+TERMS = {"npm:id-tagging-schema"}
 
 
-def glosses(folder, encode):
+def glosses(folder, encode, excluded):
     """WordNet: the words of a synset, or an example with one of them, to its definition."""
-    pairs = Pairs("gloss", 1.0)
+    pairs, dropped = Pairs("gloss", GLOSS), 0
     for part in ("noun", "verb", "adj", "adv"):
-        with open(f"{folder}/data.{part}", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith(" "):
-                    continue
-                head, text = line.split("|", 1)
-                fields = head.split()
-                words = [fields[4 + 2 * i].split("(")[0].replace("_", " ") for i in range(int(fields[3], 16))]
-                definition, *examples = [p.strip(' ";\n') for p in text.split('; "')]
-                names = " ".join(words)
-                query = f"{examples[0]} {words[0]}" if examples and key(definition) % 2 else names
-                left, right = np.array(encode(query), np.int32), np.array(encode(definition), np.int32)
-                if len(left) and len(right) >= 4:
-                    pairs.add(left, right, "wordnet", (key(names), key(definition)))
+        for line in wordnet_lines(folder, f"data.{part}"):
+            head, text = line.split("|", 1)
+            fields = head.split()
+            words = [fields[4 + 2 * i].split("(")[0].replace("_", " ") for i in range(int(fields[3], 16))]
+            definition, *examples = [p.strip(' ";\n') for p in text.split('; "')]
+            names = " ".join(words)
+            query = f"{examples[0]} {words[0]}" if examples and key(definition) % 2 else names
+            left, right = np.array(encode(query), np.int32), np.array(encode(definition), np.int32)
+            if not len(left) or len(right) < 4:
+                continue
+            if excluded.holds(text):
+                dropped += 1
+                continue
+            pairs.add(left, right, "wordnet", (key(names), key(definition)))
+    print(f"glosses: {len(pairs.left)}, left out for a run of words in an evaluation set: {dropped}", flush=True)
     return pairs.close()
 
 
-def load(train, encode, wordnet=None, names=("par.jsonl", "h2b.jsonl", "mono_en.jsonl", "mono_zh.jsonl")):
+class Excluded:
+    """The runs of `SIZE` words in the documents below a folder; text that holds one of them is not trained on."""
+
+    SIZE = 8
+
+    def __init__(self, folder=None):
+        self.runs = set()
+        for path in sorted(pathlib.Path(folder).rglob("corpus*.jsonl")) if folder else ():
+            for row in read(path):
+                self.runs.update(self.of(f"{row.get('title', '')}\n{row['text']}"))
+
+    def of(self, text):
+        words = re.findall("[a-z0-9]+", text.lower())
+        return (" ".join(words[i : i + self.SIZE]) for i in range(len(words) - self.SIZE + 1))
+
+    def holds(self, text):
+        return not self.runs.isdisjoint(self.of(text))
+
+
+# Parts of the standard library that are no library, or that code collections have copied whole.
+NO_LIBRARY = {"test", "tests", "idlelib", "lib2to3", "turtledemo", "site-packages", "dist-packages", "ensurepip", "doctest", "heapq"}
+NO_LIBRARY |= {"cookiejar", "__pycache__", "lib-dynload", "pydoc_data"}
+
+
+def has_own_licence(text):
+    """Whether a module names a holder who may not have licensed it to the PSF."""
+    notices = [line for line in text.splitlines() if re.search(r"copyright|\(c\) *\d{4}", line, re.I)]
+    return "Licensed to PSF" not in text and not all("Python Software Foundation" in line for line in notices)
+
+
+def library():
+    """(path, text) of the modules of Python's standard library that come under the PSF licence alone."""
+    root = pathlib.Path(sysconfig.get_paths()["stdlib"])
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if NO_LIBRARY.isdisjoint(parts) and not parts[0].startswith("config-"):
+            text = path.read_text(encoding="utf-8")
+            if not has_own_licence(text):
+                yield path, text
+
+
+def functions(text):
+    """(source, first sentences of the docstring, source without the docstring) of every function with a docstring."""
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        doc = ast.get_docstring(node)
+        if not doc:
+            continue
+        first = doc.split("\n\n")[0].strip()
+        string = node.body[0]
+        head, tail = lines[node.lineno - 1 : string.lineno - 1], lines[string.end_lineno : node.end_lineno]
+        yield "\n".join(lines[node.lineno - 1 : node.end_lineno]), first, "\n".join(head + tail)
+
+
+def docstrings(encode, excluded):
+    """Python's standard library: what a function does, to its name, signature and body."""
+    pairs, dropped, modules = Pairs("docstring", DOCSTRING), 0, 0
+    for path, text in library():
+        modules += 1
+        for source, first, code in functions(text):
+            left, right = np.array(encode(first), np.int32)[:64], np.array(encode(code), np.int32)[:256]
+            if len(left) < 3 or len(right) < 4:
+                continue
+            if excluded.holds(source):
+                dropped += 1
+                continue
+            pairs.add(left, right, "python", (key(first), key(code)))
+    print(f"docstrings: {len(pairs.left)} of {modules} modules, left out for a run of words in an evaluation set: {dropped}", flush=True)
+    return pairs.close()
+
+
+def load(train, encode, wordnet, exclude=None, names=("par.jsonl", "h2b.jsonl", "mono_en.jsonl", "mono_zh.jsonl")):
     """Reads the training folder and returns the list of Pairs."""
     ids = lambda text: np.array(encode(text), dtype=np.int32)
     sentences = lambda text: [s for s in (ids(p) for p in SENTENCE.split(text) if p) if len(s)]
@@ -79,6 +159,8 @@ def load(train, encode, wordnet=None, names=("par.jsonl", "h2b.jsonl", "mono_en.
     cloze = {k: Pairs("cloze_" + k, 3.0) for k in ("en", "zh")}
     crop = Pairs("crop", 1.5)
     for row in read(f"{train}/{names[0]}"):
+        if row["src"] in LEFT_OUT:
+            continue
         left, right = ids(row["en"]), ids(row["zh"])
         if not len(left) or not len(right):
             continue
@@ -103,7 +185,8 @@ def load(train, encode, wordnet=None, names=("par.jsonl", "h2b.jsonl", "mono_en.
             if len(body) >= 2:
                 cloze[lang].add(body, body, row["src"], (key(row["text"]),) * 2)
     out = [p.close() for p in (par, general, crop, *heads.values(), *cloze.values(), term)]
-    return out + ([glosses(wordnet, encode)] if wordnet else [])
+    excluded = Excluded(exclude)
+    return out + [glosses(wordnet, encode, excluded), docstrings(encode, excluded)]
 
 
 def draw(pairs, size, rng):

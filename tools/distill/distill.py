@@ -1,6 +1,6 @@
 """Distils the static zh/en encoder: vocabulary, teacher vectors, training, int8 export, evaluation, model card.
 
-  python3 distill.py --train DIR --out DIR [--teacher use] [--data DIR]
+  python3 distill.py --train DIR --out DIR [--wordnet DIR] [--exclude DIR] [--teacher use] [--data DIR]
 """
 
 import os
@@ -22,13 +22,14 @@ import corpus
 import evaluate
 import golden
 import model_file
+import notices
 import teacher
 import train
 import vocab
 from tokenizer import Tokenizer
 
 DIMS, HIDDEN, SEED = 256, 256, 1
-STEPS, BATCH = 600, 1024
+STEPS, BATCH, RUNS = 600, 1024, 3
 RATES = (2e-3, 1e-3, 5e-3)
 DECAY, DROP = 3.0, 0.0
 NAME = "static-zhen-256.bin"
@@ -49,7 +50,8 @@ def main():
     ask.add_argument("--out", required=True)
     ask.add_argument("--teacher", default="use", choices=sorted(teacher.TEACHERS))
     ask.add_argument("--data", help="evaluation folders; without it the card has no metrics")
-    ask.add_argument("--wordnet", help="WordNet 3.0 folder with data.noun etc. (Debian package wordnet-base)")
+    ask.add_argument("--wordnet", default=vocab.WORDNET, help="WordNet 3.0 with data.noun etc. (Debian package wordnet-base)")
+    ask.add_argument("--exclude", help="folder with corpus.jsonl: text that shares a run of eight words with it is left out")
     ask.add_argument("--steps", type=int, default=STEPS)
     args = ask.parse_args()
     out = pathlib.Path(args.out)
@@ -57,7 +59,7 @@ def main():
     clock = time.process_time
 
     start = clock()
-    pieces, fold, frequency = vocab.build(args.train)
+    pieces, fold, frequency = vocab.build(args.train, args.wordnet)
     tokenizer = Tokenizer(pieces, fold)
     print(f"vocabulary: {len(pieces)} pieces, {len(fold)} folds, {clock() - start:.0f} CPU-s", flush=True)
 
@@ -66,15 +68,16 @@ def main():
     print(f"teacher: {vectors.shape}, {clock() - start:.0f} CPU-s", flush=True)
 
     start = clock()
-    data = corpus.load(args.train, tokenizer.encode, args.wordnet)
+    data = corpus.load(args.train, tokenizer.encode, args.wordnet, args.exclude)
     print("text:", {p.name: len(p.left) for p in data}, f"{clock() - start:.0f} CPU-s", flush=True)
 
     start = clock()
-    model = train.Model(vectors, frequency, DIMS, HIDDEN, SEED)
-    train.fit(model, data, args.steps, BATCH, SEED, decay=DECAY, drop=DROP, rates=RATES)
+    make = lambda: train.Model(vectors, frequency, DIMS, HIDDEN, SEED)
+    settings = {"steps": args.steps, "batch": BATCH, "seed": SEED, "decay": DECAY, "drop": DROP, "rates": RATES}
+    trained = train.averaged(make, RUNS, data=data, **settings)
     spent = clock() - start
 
-    rows, scale = model_file.quantise(model.table())
+    rows, scale = model_file.quantise(trained)
     table = model_file.table(rows, scale)
     path = out / NAME
     model_file.write(path, pieces, fold, rows, scale, language_means(table, data))
@@ -93,8 +96,9 @@ def main():
         chain = evaluate.chain(table, cache, fold)
         evaluate.write(out / "metrics.tsv", dense, chain)
         print(f"mean of the ten sets, dense MRR@10 {evaluate.mean(dense):.4f}, chain {evaluate.mean(chain):.4f}")
-    facts = {"teacher": args.teacher, "steps": args.steps, "batch": BATCH, "seconds": spent, "dims": DIMS}
+    facts = {"teacher": args.teacher, "steps": args.steps, "batch": BATCH, "runs": RUNS, "seconds": spent, "dims": DIMS}
     (out / "model-card.md").write_text(card.text(args.train, digest, sizes, len(pieces), facts, dense, chain))
+    (out / "NOTICES.md").write_text(notices.text(args.train, args.wordnet), encoding="utf-8")
 
 
 if __name__ == "__main__":

