@@ -66,7 +66,7 @@ impl FusionWeights {
 impl Default for FusionWeights {
     fn default() -> Self {
         Self {
-            dense: 0.35,
+            dense: 0.4,
             contextual_dense: 0.65,
             foreign_dense: 1.0,
             foreign_lexical: 0.05,
@@ -182,7 +182,7 @@ impl RankerConfig {
             rrf_k: 60.0,
             fused_keep: 40,
             rerank_depth: 24,
-            rerank_weight: 1.5,
+            rerank_weight: 1.0,
             phrase_bonus: 0.1,
             min_relevance: 0.15,
             relevance_share: 0.6,
