@@ -1,4 +1,5 @@
-//! All vectors of one revision in memory.
+//! All vectors of one revision in memory: as 8-bit numbers, which every search looks at, and as they are, for the few that
+//! may be among the best.
 
 use std::collections::HashSet;
 
@@ -7,11 +8,15 @@ use rusqlite::Connection;
 
 use crate::EncoderRevision;
 use crate::vector::dot::dot;
+use crate::vector::quantise::Query;
+use crate::vector::scan::Codes;
 
 /// Vectors row by row, in the order of resource id and unit order, so that a row's number breaks ties.
 #[derive(Debug, Default)]
 pub(crate) struct Matrix {
     dimension: usize,
+    /// Made with the first row, when the dimension is known.
+    codes: Option<Codes>,
     numbers: Vec<f32>,
     keys: Vec<UnitKey>,
     /// Units that have no usable vector.
@@ -26,9 +31,6 @@ FROM search_resources AS r
 JOIN search_units AS u USING (location)
 LEFT JOIN search_vector_cache AS c ON c.input_hash = u.input_hash AND c.encoder_revision = ?1
 ORDER BY r.id, u.ord";
-
-/// Numbers of a matrix that one thread is worth starting for.
-const NUMBERS_PER_THREAD: usize = 1 << 20;
 
 impl Matrix {
     /// Loads the vectors of the revision that the connection sees. A vector of another length counts as missing; where
@@ -60,7 +62,10 @@ impl Matrix {
             self.missing.insert(key);
         } else if numbers.clone().any(|number| number != 0.0) {
             self.dimension = chunks.len();
+            let start = self.numbers.len();
             self.numbers.extend(numbers);
+            let codes = self.codes.get_or_insert_with(|| Codes::new(chunks.len()));
+            codes.push(&self.numbers[start..]);
             self.keys.push(key);
         }
     }
@@ -81,41 +86,33 @@ impl Matrix {
     }
 
     /// Returns the best rows by falling product with `query`, ties by rising row. The query has the matrix's dimension.
+    /// Most rows are left out by the bounds of their products; the others are multiplied as they are, so that rows, scores
+    /// and order are those of looking at every row.
     pub(crate) fn best(&self, query: &[f32], limit: usize) -> Vec<(&UnitKey, f32)> {
-        let falling = |left: &(usize, f32), right: &(usize, f32)| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0));
-        let mut scored: Vec<(usize, f32)> = self.scores(query).into_iter().enumerate().collect();
-        if limit < scored.len() {
-            scored.select_nth_unstable_by(limit, falling);
-            scored.truncate(limit);
-        }
-        scored.sort_unstable_by(falling);
-        scored
-            .into_iter()
-            .map(|(row, score)| (&self.keys[row], score))
-            .collect()
+        let rows = match (&self.codes, Query::new(query)) {
+            (Some(codes), Some(small)) => codes.candidates(&small, limit),
+            _ => (0..self.keys.len()).collect(),
+        };
+        let scored = rows.into_iter().map(|row| (row, dot(self.row(row), query)));
+        let ranked = rank(scored.collect(), limit).into_iter();
+        ranked.map(|(row, score)| (&self.keys[row], score)).collect()
     }
 
-    /// Returns the product of every row with `query`. A row's score depends on nothing but the row, so the number of
-    /// threads cannot show.
-    fn scores(&self, query: &[f32]) -> Vec<f32> {
-        let mut scores = vec![0.0; self.keys.len()];
-        let most = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = (self.numbers.len() / NUMBERS_PER_THREAD).clamp(1, most);
-        let rows = self.keys.len().div_ceil(threads).max(1);
-        let score = |numbers: &[f32], scores: &mut [f32]| {
-            for (row, score) in numbers.chunks_exact(self.dimension).zip(scores) {
-                *score = dot(row, query);
-            }
-        };
-        if threads == 1 {
-            score(&self.numbers, &mut scores);
-            return scores;
-        }
-        std::thread::scope(|scope| {
-            for (numbers, scores) in self.numbers.chunks(rows * self.dimension).zip(scores.chunks_mut(rows)) {
-                scope.spawn(|| score(numbers, scores));
-            }
-        });
-        scores
+    fn row(&self, row: usize) -> &[f32] {
+        &self.numbers[row * self.dimension..(row + 1) * self.dimension]
     }
 }
+
+/// Returns the best of some rows by falling score, ties by rising row.
+fn rank(mut scored: Vec<(usize, f32)>, limit: usize) -> Vec<(usize, f32)> {
+    let falling = |left: &(usize, f32), right: &(usize, f32)| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0));
+    if limit < scored.len() {
+        scored.select_nth_unstable_by(limit, falling);
+        scored.truncate(limit);
+    }
+    scored.sort_unstable_by(falling);
+    scored
+}
+
+#[cfg(test)]
+mod tests;
