@@ -112,6 +112,10 @@ pub struct BuildReport {
     /// Rows of the `search_*` tables inserted, updated or deleted, rows of the full-text table aside. 0 where nothing
     /// changed.
     pub rows_written: u64,
+    /// Vectors written to segments, earlier ones that were merged with them included.
+    pub segment_rows: u64,
+    /// Bytes of those segments.
+    pub segment_bytes: u64,
     /// Items whose content is as before but whose stamp is not; their stamps were noted, beside `rows_written`, so that
     /// the next scan need not read them.
     pub stamps_renewed: u64,

@@ -14,3 +14,7 @@ pub const TANTIVY_LANE_UNAVAILABLE: &str = "tantivy_lane_unavailable";
 pub const VECTOR_LANE_UNAVAILABLE: &str = "vector_lane_unavailable";
 /// Some units have no vector.
 pub const VECTOR_PARTIAL: &str = "vector_partial";
+/// Vectors were read from the database, because their segments are damaged, missing or behind.
+pub const VECTOR_SEGMENTS_UNUSABLE: &str = "vector_segments_unusable";
+/// Segments of vectors cannot be written.
+pub const VECTOR_SEGMENTS_UNWRITTEN: &str = "vector_segments_unwritten";

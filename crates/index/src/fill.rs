@@ -102,6 +102,8 @@ pub struct FillReport {
     pub encoder_calls: u64,
     /// Rows written; 0 where nothing was to do.
     pub rows_written: u64,
+    /// Vectors written to segments, earlier ones that were merged with them included.
+    pub segment_rows: u64,
     /// Rows of other encoders deleted, once this one was complete.
     pub rows_dropped: u64,
     /// Milliseconds of the injected clock.

@@ -73,7 +73,7 @@ pub struct IndexStatus {
     pub bytes: u64,
 }
 
-/// The index of one project, in a folder of its own: `index.db`, `tantivy/`, `build.lock`. All of it can be deleted at
+/// The index of one project, in a folder of its own: `index.db`, `tantivy/`, `vectors/`, `build.lock`. All of it can be deleted at
 /// any time and is built again from the sources. Many processes may have one index open; one builds at a time.
 #[derive(Clone)]
 pub struct Index {

@@ -21,7 +21,8 @@ pub(crate) use resources::{
 pub(crate) use revisions::{Head, RevisionDraft, abandon, begin, fail, finish, head, last_failure, prune};
 pub(crate) use units::{StoredUnit, stored_unit, unit_by_key, units_at};
 pub(crate) use vectors::{
-    Encoding, LackingUnit, count_lacking, forget_vectors, is_cached, keep_vector, keep_weights, lacking_units,
+    Encoding, LackingUnit, count_lacking, forget_vectors, inputs_with_vectors, is_cached, keep_vector, keep_weights,
+    lacking_units, vector_of_input, vector_of_unit,
 };
 
 /// Returns whether the error means that the index cannot be trusted any more.
@@ -66,6 +67,11 @@ pub(crate) fn unpack_stamp(bytes: Option<&[u8]>) -> Option<Stamp> {
 
 pub(crate) fn content_hash(bytes: &[u8]) -> rusqlite::Result<ContentHash> {
     bytes.try_into().map(ContentHash::from_bytes).map_err(unreadable)
+}
+
+/// Returns the bytes of an input's hash.
+pub(crate) fn input_hash(bytes: &[u8]) -> rusqlite::Result<[u8; 32]> {
+    bytes.try_into().map_err(unreadable)
 }
 
 pub(crate) fn effective_hash(bytes: &[u8]) -> rusqlite::Result<EffectiveHash> {

@@ -8,9 +8,11 @@ mod exact;
 mod matrix;
 mod quantise;
 mod scan;
+mod segments;
 
 pub(crate) use exact::{ExactLane, Role, partial};
 pub(crate) use matrix::Matrix;
+pub(crate) use segments::{CoverError, Covered, Segments};
 
 /// Returns the vector as it is stored: little-endian, scaled to norm 1; an all-zero one stays. `None` for one that is
 /// not a direction at all: a number in it is not finite.

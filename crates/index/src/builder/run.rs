@@ -2,6 +2,7 @@
 
 mod look;
 mod publish;
+mod segments;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::builder::plan::{Difference, Plan, plan, scan_degradations};
 use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, word_index};
 use crate::index::Shared;
 use crate::store::{self, Encoding, Head};
+use crate::vector::Covered;
 use crate::{BuildError, EncoderRevision, Passage, Revision, TextEncoder};
 
 /// Builds what changed. A broken index is made anew, once. Who finds nothing to do takes no lock, so that many may look
@@ -85,6 +87,7 @@ struct Counts {
     rows: u64,
     stamps_renewed: u64,
     bytes_read: u64,
+    segments: Covered,
     degradations: Vec<Degradation>,
 }
 
@@ -141,6 +144,7 @@ impl<'a> Run<'a> {
         if !full && known.is_unchanged(&scan) && self.is_current()? {
             self.counts.degradations = scan_degradations(&known, &scan);
             self.counts.stamps_renewed = known.renew_stamps(&mut self.db, &scan)?;
+            self.cover(false)?;
             return self.unchanged();
         }
         let stored = if full { Vec::new() } else { store::resources(&self.db)? };
@@ -256,9 +260,10 @@ impl<'a> Run<'a> {
             let leaving = leaving(&self.db, plan, changes)?;
             add_stored(&self.db, encoder, &leaving, &mut missing)?;
         }
+        self.note_behind(encoder, !missing.is_empty());
         self.counts.encoded = encode(&mut self.db, encoder, &missing, self.request.observer)?;
         self.counts.rows += self.counts.encoded.rows;
-        Ok(())
+        self.cover(!missing.is_empty())
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -283,6 +288,8 @@ impl<'a> Run<'a> {
             encoded: counts.encoded.effort.inputs,
             encoder_calls: counts.encoded.effort.calls,
             rows_written: counts.rows,
+            segment_rows: counts.segments.rows,
+            segment_bytes: counts.segments.bytes,
             stamps_renewed: counts.stamps_renewed,
             bytes_read: counts.bytes_read,
             body_bytes: store::totals(&self.db)?.body_bytes,

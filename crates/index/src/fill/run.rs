@@ -9,6 +9,7 @@ use crate::batch::{Effort, LoadedInput, Made, encode_batch, keep};
 use crate::fill::order::Order;
 use crate::index::Shared;
 use crate::store::{self, Encoding};
+use crate::vector::{CoverError, Segments};
 use crate::{Coverage, EncodeError, FillEnd, FillError, FillProgress, FillReport, FillRequest, TextEncoder, TextSide};
 
 /// Rows of another encoder that one transaction deletes, so that no build waits for long.
@@ -19,19 +20,21 @@ const DROPPED_AT_ONCE: u32 = 2_000;
 pub(crate) fn fill(shared: &Shared, request: &FillRequest<'_>) -> Result<FillReport, FillError> {
     let mut run = Run::new(shared, request);
     let _lock = lock(shared)?;
-    let end = run.fill(true)?;
-    if end == FillEnd::Complete {
-        run.drop_others()?;
-    }
-    run.finished(end)
+    let end = run.fill(true).and_then(|end| {
+        if end == FillEnd::Complete {
+            run.drop_others()?;
+        }
+        Ok(end)
+    });
+    run.cover(end)
 }
 
 /// Fills vectors in without a change of which encoder is chosen, unless none was yet. Nothing goes.
 pub(crate) fn top_up(shared: &Shared, request: &FillRequest<'_>) -> Result<FillReport, FillError> {
     let mut run = Run::new(shared, request);
     let _lock = lock(shared)?;
-    let end = run.fill(false)?;
-    run.finished(end)
+    let end = run.fill(false);
+    run.cover(end)
 }
 
 fn lock(shared: &Shared) -> Result<FileLock, FillError> {
@@ -50,6 +53,7 @@ struct Run<'a> {
     refused: u64,
     rows: u64,
     dropped: u64,
+    segment_rows: u64,
 }
 
 /// What a look found to do.
@@ -71,6 +75,7 @@ impl<'a> Run<'a> {
             refused: 0,
             rows: 0,
             dropped: 0,
+            segment_rows: 0,
         }
     }
 
@@ -288,6 +293,28 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Writes what was made to segments, also where the fill failed in the end, and reports. Segments that cannot be written
+    /// are no reason to fail: the database has everything, and whoever asks is told.
+    fn cover(mut self, end: Result<FillEnd, FillError>) -> Result<FillReport, FillError> {
+        let segments = Segments::of(
+            &self.shared.files().vectors,
+            self.encoder().revision(),
+            self.encoder().dimension(),
+        );
+        let has_head = !matches!(end, Err(FillError::NoHead));
+        if has_head && (self.rows > 0 || !segments.is_whole()) {
+            let pooled = self.take()?;
+            let covered = segments.cover(&pooled.db, self.encoder().revision());
+            self.shared.give_back(pooled);
+            match covered {
+                Ok(covered) => self.segment_rows = covered.rows,
+                Err(CoverError::Database(error)) => return Err(self.failed(error)),
+                Err(_) => {}
+            }
+        }
+        self.finished(end?)
+    }
+
     fn finished(self, end: FillEnd) -> Result<FillReport, FillError> {
         let revision = self.encoder().revision();
         let coverage = self.read(|db| {
@@ -310,6 +337,7 @@ impl<'a> Run<'a> {
             refused: self.refused,
             encoder_calls: self.effort.calls,
             rows_written: self.rows,
+            segment_rows: self.segment_rows,
             rows_dropped: self.dropped,
             elapsed_ms: self.request.clock.monotonic_micros().saturating_sub(self.started) / 1000,
         })

@@ -8,6 +8,8 @@ pub(crate) struct Files {
     pub(crate) dir: PathBuf,
     pub(crate) database: PathBuf,
     pub(crate) tantivy: PathBuf,
+    /// Vectors that need not be read out of the database.
+    pub(crate) vectors: PathBuf,
     pub(crate) lock: PathBuf,
     /// There where a read found the database broken.
     pub(crate) suspicion: PathBuf,
@@ -26,6 +28,7 @@ impl Files {
             dir: dir.to_owned(),
             database: dir.join("index.db"),
             tantivy: dir.join("tantivy"),
+            vectors: dir.join("vectors"),
             lock: dir.join("build.lock"),
             suspicion: dir.join("index.db.suspect"),
             fill_lock: dir.join("fill.lock"),
@@ -45,6 +48,7 @@ impl Files {
         }
         gone(fs::rename(&self.database, &name))?;
         gone(fs::remove_dir_all(&self.tantivy))?;
+        gone(fs::remove_dir_all(&self.vectors))?;
         // Last: where this process ends before, the next build starts over.
         gone(fs::remove_file(&self.suspicion))?;
         Ok(name)

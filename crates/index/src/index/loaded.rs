@@ -48,6 +48,12 @@ impl<T> Loaded<T> {
         Ok(value)
     }
 
+    /// Forgets the value of a state, so that it is loaded anew.
+    pub(crate) fn forget(&self, key: &StateKey) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|(found, _)| found != key);
+    }
+
     pub(crate) fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -6,8 +6,8 @@ use rusqlite::Connection;
 
 use crate::index::{FileId, Pooled, Shared, StateKey};
 use crate::lexical::Postings;
-use crate::vector::Matrix;
-use crate::{EncoderRevision, ReadError, RevisionId};
+use crate::vector::{Matrix, Segments};
+use crate::{EncoderRevision, ReadError, RevisionId, UnitKey, store};
 
 /// A connection inside a read transaction. Dropping it ends the transaction and gives the connection back.
 pub(crate) struct Reader {
@@ -44,10 +44,34 @@ impl Reader {
         generation: i64,
         dimension: Option<usize>,
     ) -> Result<Arc<Matrix>, ReadError> {
-        let key = self.key(revision, encoder, generation);
-        self.shared
-            .matrices()
-            .get(key, || self.read(|db| Matrix::load(db, encoder, dimension)))
+        let Some(dimension) = dimension else {
+            let key = self.key(revision, encoder, generation);
+            let load = || self.read(|db| Matrix::load(db, encoder, None));
+            return self.shared.matrices().get(key, load);
+        };
+        let segments = Segments::of(&self.shared.files().vectors, encoder, dimension);
+        let key = || self.key(revision, encoder, generation);
+        let load = || self.read(|db| Matrix::load_with(db, encoder, dimension, &segments));
+        let matrix = self.shared.matrices().get(key(), load)?;
+        if matrix.is_troubled() && segments.is_whole() {
+            // A build has healed them since.
+            self.shared.matrices().forget(&key());
+            return self.shared.matrices().get(key(), load);
+        }
+        Ok(matrix)
+    }
+
+    /// Returns the vector of a unit as the database has it, because its segment is damaged.
+    pub(crate) fn vector_of(
+        &self,
+        encoder: &EncoderRevision,
+        dimension: Option<usize>,
+        unit: &UnitKey,
+    ) -> Result<Option<Vec<u8>>, ReadError> {
+        if let Some(dimension) = dimension {
+            Segments::of(&self.shared.files().vectors, encoder, dimension).note_suspect();
+        }
+        self.read(|db| store::vector_of_unit(db, encoder, unit))
     }
 
     /// Returns an encoder's term weights likewise.

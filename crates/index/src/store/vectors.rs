@@ -4,10 +4,11 @@
 //! again; a row whose vector has another length than the encoder's is as good as no row. An input whose term weights are
 //! wanted and missing lacks its vector as well: the two are made together.
 
+use casebook_chunker::UnitKey;
 use casebook_corpus::ContentHash;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::store::content_hash;
+use crate::store::{content_hash, input_hash};
 use crate::{EncoderRevision, TextEncoder};
 
 /// Which rows of the caches are meant, and what a whole one looks like.
@@ -95,6 +96,45 @@ pub(crate) fn count_lacking(db: &Connection, encoding: Encoding<'_>) -> rusqlite
     let values = params![encoding.encoder.as_str(), encoding.bytes(), encoding.sparse];
     db.prepare_cached(&sql)?
         .query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Returns the inputs that have a vector of this length, rising. Reads the index alone, and no vector.
+pub(crate) fn inputs_with_vectors(
+    db: &Connection,
+    encoder: &EncoderRevision,
+    dimension: usize,
+) -> rusqlite::Result<Vec<[u8; 32]>> {
+    let sql = "SELECT input_hash FROM search_vector_cache INDEXED BY search_vector_cache_length
+               WHERE encoder_revision = ?1 AND length(vector) = ?2 ORDER BY input_hash";
+    let mut statement = db.prepare_cached(sql)?;
+    let inputs = statement.query_map(params![encoder.as_str(), dimension * size_of::<f32>()], |row| {
+        input_hash(row.get_ref(0)?.as_blob()?)
+    })?;
+    inputs.collect()
+}
+
+/// Returns the vector of an input.
+pub(crate) fn vector_of_input(
+    db: &Connection,
+    encoder: &EncoderRevision,
+    input: &[u8; 32],
+) -> rusqlite::Result<Vec<u8>> {
+    let sql = "SELECT vector FROM search_vector_cache WHERE input_hash = ?1 AND encoder_revision = ?2";
+    db.prepare_cached(sql)?
+        .query_row(params![input, encoder.as_str()], |row| row.get(0))
+}
+
+/// Returns the vector of a unit; `None` where there is none.
+pub(crate) fn vector_of_unit(
+    db: &Connection,
+    encoder: &EncoderRevision,
+    unit: &UnitKey,
+) -> rusqlite::Result<Option<Vec<u8>>> {
+    let sql = "SELECT c.vector FROM search_units AS u JOIN search_vector_cache AS c USING (input_hash)
+               WHERE u.unit_key = ?1 AND c.encoder_revision = ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let found = statement.query_row(params![unit.as_str(), encoder.as_str()], |row| row.get(0));
+    found.optional().map(Option::flatten)
 }
 
 /// Keeps what an encoder made of an input: no vector where it refused it. Returns rows written.

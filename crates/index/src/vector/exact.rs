@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 use casebook_chunker::UnitKey;
 use casebook_corpus::Degradation;
 
-use crate::degradation::VECTOR_PARTIAL;
+use crate::degradation::{VECTOR_PARTIAL, VECTOR_SEGMENTS_UNUSABLE};
 use crate::snapshot::Reader;
 use crate::vector::Matrix;
 use crate::vector::dot::inverse_norm;
-use crate::{EncoderRevision, LaneAnswer, LaneError, LaneHit, RevisionId, VectorLane};
+use crate::{EncoderRevision, LaneAnswer, LaneError, LaneHit, ReadError, RevisionId, VectorLane};
 
-/// Exact cosine. The vectors are loaded by the first search and shared by all snapshots of the revision.
+/// Exact cosine. The 8-bit vectors are loaded by the first search and shared by all snapshots of the revision.
 pub(crate) struct ExactLane {
     reader: Arc<Reader>,
     revision: RevisionId,
@@ -63,11 +63,15 @@ impl ExactLane {
         let loaded = self
             .reader
             .matrix(&self.revision, &self.encoder_revision, generation, self.dimension);
-        let loaded = loaded.map_err(|error| LaneError::Other {
+        let loaded = loaded.map_err(|error| self.failed(error))?;
+        Ok(self.matrix.get_or_init(|| loaded))
+    }
+
+    fn failed(&self, error: ReadError) -> LaneError {
+        LaneError::Other {
             lane: self.name(),
             source: Box::new(error),
-        })?;
-        Ok(self.matrix.get_or_init(|| loaded))
+        }
     }
 }
 
@@ -77,6 +81,10 @@ pub(crate) fn partial(missing: u64, total: u64, of: Option<&EncoderRevision>) ->
     let of = of.map_or_else(String::new, |encoder| format!(" of {encoder}"));
     let detail = || format!("{missing} of {total} units have no vector{of}");
     (missing > 0).then(|| Degradation::new(VECTOR_PARTIAL, detail()))
+}
+
+fn unusable(detail: impl Into<String>) -> Degradation {
+    Degradation::new(VECTOR_SEGMENTS_UNUSABLE, detail)
 }
 
 impl VectorLane for ExactLane {
@@ -103,6 +111,7 @@ impl VectorLane for ExactLane {
             hits: Vec::new(),
             degradations: partial(matrix.missing(), matrix.total, of).into_iter().collect(),
         };
+        answer.degradations.extend(matrix.trouble().map(unusable));
         let Some(expected) = matrix.dimension() else {
             return Ok(answer);
         };
@@ -121,7 +130,12 @@ impl VectorLane for ExactLane {
             unit_key: unit_key.clone(),
             score,
         };
-        answer.hits = matrix.best(&query, limit).into_iter().map(hit).collect();
+        let instead = |unit: &UnitKey| self.reader.vector_of(&self.encoder_revision, self.dimension, unit);
+        let best = matrix
+            .best(&query, limit, instead)
+            .map_err(|error| self.failed(error))?;
+        answer.degradations.extend(best.trouble.map(unusable));
+        answer.hits = best.rows.into_iter().map(hit).collect();
         Ok(answer)
     }
 }

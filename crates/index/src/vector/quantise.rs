@@ -80,7 +80,8 @@ impl Query {
     /// Returns `None` where nothing can be claimed about its products.
     pub(crate) fn new(query: &[f32]) -> Option<Self> {
         let length = norm(query) * (1.0 + MARGIN);
-        if query.len() > MOST_NUMBERS || !(length <= LONGEST_QUERY) {
+        let is_bounded = length <= LONGEST_QUERY && query.len() <= MOST_NUMBERS;
+        if !is_bounded {
             return None;
         }
         // So that the sum of all products with 8-bit numbers fits 32 bits.

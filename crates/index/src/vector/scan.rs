@@ -38,12 +38,25 @@ impl Codes {
         }
     }
 
-    /// Adds a row.
-    pub(crate) fn push(&mut self, row: &[f32]) {
+    /// Makes room for so many more rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.numbers.reserve(rows * self.stride);
+        self.steps.reserve(rows);
+    }
+
+    /// Adds a row; returns what its numbers are multiplied with.
+    pub(crate) fn push(&mut self, row: &[f32]) -> Step {
         let step = self.arch.dispatch(
             #[inline(always)]
             || quantise(row, &mut self.numbers),
         );
+        self.steps.push(step);
+        step
+    }
+
+    /// Adds a row whose 8-bit numbers were made before.
+    pub(crate) fn push_made(&mut self, numbers: &[u8], step: Step) {
+        self.numbers.extend_from_slice(numbers);
         self.steps.push(step);
     }
 
@@ -67,8 +80,12 @@ impl Codes {
     /// Returns every row that may be among the best `limit`, by rising number; which ones does not depend on the number
     /// of threads.
     pub(crate) fn candidates(&self, query: &Query, limit: usize) -> Vec<usize> {
-        let most = std::thread::available_parallelism().map_or(1, usize::from);
-        self.candidates_by(query, limit, (self.bytes().len() / BYTES_PER_THREAD).clamp(1, most))
+        let threads = match self.bytes().len() / BYTES_PER_THREAD {
+            // Asking how many processors there are takes as long as looking at some thousand rows.
+            0 | 1 => 1,
+            wanted => std::thread::available_parallelism().map_or(1, usize::from).min(wanted),
+        };
+        self.candidates_by(query, limit, threads)
     }
 
     /// The same by so many threads.

@@ -140,6 +140,9 @@ fn check_whole(index: &Index) {
         assert_eq!(search(&snapshot, lane.name(), "only").len(), 1, "{}", lane.name());
     }
     assert_eq!(search(&snapshot, "dense", "generation").len(), FILES + 1);
+    let dense = snapshot.dense().unwrap().search(&Letters::vector("generation"), 99);
+    let told = dense.unwrap().degradations;
+    assert!(told.is_empty(), "every vector of a head is in a segment: {told:?}");
 }
 
 #[test]

@@ -23,6 +23,8 @@ mod lexical;
 #[cfg(test)]
 mod look;
 #[cfg(test)]
+mod segments;
+#[cfg(test)]
 mod sparse;
 #[cfg(test)]
 mod support;

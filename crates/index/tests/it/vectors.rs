@@ -5,7 +5,7 @@ use casebook_testkit::resource;
 
 use crate::support::{Fixture, Letters, Memory, codes, request, search};
 
-fn change(fixture: &Fixture, sql: &str) {
+pub(crate) fn change(fixture: &Fixture, sql: &str) {
     let db = rusqlite::Connection::open(fixture.dir().join("index.db")).unwrap();
     db.execute_batch(sql).unwrap();
 }

@@ -2,7 +2,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use casebook_storage::{FileLock, Waited, create_private_dir, write_atomic};
+use casebook_storage::{FileLock, NewFile, Waited, create_private_dir, read_at, write_atomic};
 
 #[test]
 fn a_reader_sees_the_old_content_or_the_new() {
@@ -38,6 +38,33 @@ fn a_write_that_cannot_be_made_leaves_the_old_content() {
     assert!(write_atomic(&path, b"x").is_err());
     assert!(path.is_dir());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_new_file_has_its_name_when_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = || fs::read_dir(folder.path()).unwrap().count();
+    let write = || {
+        let mut file = NewFile::create_in(folder.path()).unwrap();
+        file.write_at(4, b"5678").unwrap();
+        file.write_at(0, b"1234").unwrap();
+        file
+    };
+    drop(write());
+    assert_eq!(names(), 0, "given up, it leaves nothing");
+    let file = write();
+    let path = folder.path().join("part.seg");
+    assert!(!path.exists());
+    file.publish("part.seg").unwrap();
+    assert_eq!((fs::read(&path).unwrap(), names()), (b"12345678".to_vec(), 1));
+    let file = fs::File::open(path).unwrap();
+    let mut four = [0; 4];
+    read_at(&file, 3, &mut four).unwrap();
+    assert_eq!(&four, b"4567");
+    assert!(read_at(&file, 5, &mut four).is_err(), "fewer bytes than were asked for");
+    fs::create_dir(folder.path().join("taken")).unwrap();
+    assert!(write().publish("taken").is_err());
+    assert_eq!(names(), 2);
 }
 
 #[cfg(unix)]

@@ -40,7 +40,8 @@ pub(super) fn look(shared: &Shared, request: &BuildRequest<'_>, started: u64) ->
     let scan = run.scan(&known).ok()?;
     let at_head = |head: &Head| word_index::is_at(shared, &head.revision.id);
     let is_known = known.is_unchanged(&scan) && !known.has_other_stamps(&scan);
-    if is_known && run.head.as_ref().is_some_and(at_head) && run.is_current().ok()? {
+    let is_current = is_known && run.head.as_ref().is_some_and(at_head) && run.is_current().ok()?;
+    if is_current && run.has_whole_segments().ok()? {
         run.counts.bytes_read = scan.bytes_read;
         run.counts.degradations = scan_degradations(&known, &scan);
         return run.unchanged().ok().map(|report| Look::Current(Box::new(report)));
