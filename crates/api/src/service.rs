@@ -40,6 +40,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Makes ids of Runs: unique, rising with time.
     pub run_ids: Arc<dyn Fn() -> RunId + Send + Sync>,
+    /// What was asked for and is not among these parts; builds and answers carry it.
+    pub problems: Vec<Degradation>,
 }
 
 /// Whether an answer brings the index up to date first.
@@ -105,7 +107,13 @@ impl Service {
     pub fn build(&self, full: bool, observer: &dyn BuildObserver) -> Result<BuildReport, ApiError> {
         let mut report = self.build_with(full, LockWait::UntilFree, observer)?;
         report.degradations.extend(self.awaited_vectors());
+        report.degradations.extend_from_slice(self.problems());
         Ok(report)
+    }
+
+    /// Returns what was asked for and could not be had when the project was opened.
+    pub fn problems(&self) -> &[Degradation] {
+        &self.parts.problems
     }
 
     fn build_with(&self, full: bool, wait: LockWait, observer: &dyn BuildObserver) -> Result<BuildReport, BuildError> {
@@ -241,6 +249,7 @@ impl Service {
         mut degradations: Vec<Degradation>,
     ) -> Result<Activation, ApiError> {
         degradations.extend_from_slice(snapshot.degradations());
+        degradations.extend_from_slice(self.problems());
         if snapshot.revision().resources == 0 {
             let detail = format!("no Markdown file below {} is memory", self.project.root.display());
             degradations.push(Degradation::new(MEMORY_EMPTY, detail));

@@ -180,6 +180,7 @@ fn open(root: &Path, work: &Path, recorded: bool) -> Service {
         preferred: None,
         clock: clock.clone(),
         run_ids: Arc::new(move || RunId::new(format!("run-{}", counter.fetch_add(1, Ordering::Relaxed)))),
+        problems: Vec::new(),
     };
     let data_dir = work.join("data");
     let history = if recorded {

@@ -3,7 +3,7 @@
 mod fill;
 mod models;
 
-pub(crate) use models::{ModelRow, added_model, models};
+pub(crate) use models::{InUse, ModelRow, added_model, models, models_in_use};
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

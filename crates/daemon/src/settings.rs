@@ -9,7 +9,7 @@ mod keys;
 mod layers;
 
 pub(crate) use edit::write_setting;
-pub(crate) use encoder::{EMBEDDED, Role, chosen, encoder, store};
+pub(crate) use encoder::{ChosenPack, EMBEDDED, EncoderSettings, Role, chosen, encoder, store};
 pub(crate) use keys::KEYS;
 pub(crate) use layers::{Layers, Place};
 

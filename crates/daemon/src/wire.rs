@@ -5,18 +5,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use casebook_api::{History, Parts, Service};
+use casebook_corpus::Degradation;
 use casebook_encoder::{
-    CrossEncoder, LazyTransformer, StaticEncoder, StaticLateInteraction, TransformerError, TransformerOptions,
-    embedded_table,
+    CrossEncoder, LazyTransformer, StaticEncoder, StaticLateInteraction, TransformerOptions, embedded_table,
 };
 use casebook_index::TextEncoder;
+use casebook_ranker::{CHOSEN_ENCODER_FAILED, PairScorer};
 use casebook_recorder::{InstanceId, RunId};
 use etcetera::BaseStrategy;
 
 use crate::cli::Common;
 use crate::clock::{SystemClock, new_id};
 use crate::failure::Failure;
-use crate::settings::{self, Layers, PROJECT_FILE};
+use crate::settings::{self, ChosenPack, EncoderSettings, Layers, PROJECT_FILE};
+
+/// The chosen reranker cannot be used; the embedded one scored.
+const CHOSEN_RERANKER_FAILED: &str = "chosen_reranker_failed";
 
 /// A command's surroundings: places and settings, before anything is opened.
 pub(crate) struct Setup {
@@ -58,36 +62,71 @@ impl Setup {
         })
     }
 
-    /// Opens the project.
+    /// Opens the project for a command that asks nothing: the chosen reranker stays closed, and an encoder that cannot be
+    /// used is among the problems.
     pub(crate) fn service(&self) -> Result<Service, Failure> {
-        self.service_with(None)
+        let chosen = self.chosen()?;
+        let (mut parts, options) = (parts(), options(&chosen, None));
+        if let Some(pack) = &chosen.model {
+            match lazy_encoder(pack, options) {
+                Ok(encoder) => parts.preferred = Some(encoder),
+                Err(failure) => parts.problems.push(encoder_failed(&failure)),
+            }
+        }
+        self.open(parts)
     }
 
-    /// Opens the project with an encoder that uses so many threads; `None` leaves that to the encoder.
-    pub(crate) fn service_with(&self, threads: Option<NonZeroUsize>) -> Result<Service, Failure> {
-        let project = settings::project(self.root.clone(), &self.data_dir, &self.layers)?;
-        let parts = self.parts(threads)?;
-        Ok(Service::open(project, self.history(), parts)?)
+    /// Opens the project for questions. What was chosen and cannot be used is among the problems, and what is compiled in
+    /// answers for it.
+    pub(crate) fn service_for_answers(&self) -> Result<Service, Failure> {
+        let chosen = self.chosen()?;
+        let (mut parts, options) = (parts(), options(&chosen, None));
+        if let Some(pack) = &chosen.reranker {
+            match reranker(pack, &options) {
+                Ok(scorer) => parts.scorer = scorer,
+                Err(failure) => parts.problems.push(reranker_failed(&failure)),
+            }
+        }
+        if let Some(pack) = &chosen.model {
+            match lazy_encoder(pack, options) {
+                Ok(encoder) => parts.preferred = Some(encoder),
+                Err(failure) => parts.problems.push(encoder_failed(&failure)),
+            }
+        }
+        self.open(parts)
     }
 
-    /// Returns the parts with the model packs that the settings choose. The encoder's weights are read when it is first
-    /// asked for a vector, a reranker's at once.
-    pub(crate) fn parts(&self, threads: Option<NonZeroUsize>) -> Result<Parts, Failure> {
-        let chosen = settings::encoder(&self.layers, &settings::store(&self.data_dir))?;
-        let mut options = TransformerOptions::default();
-        if let Some(threads) = threads.map(NonZeroUsize::get).or(chosen.threads) {
-            options.threads = threads;
+    /// Opens the project for a fill with an encoder that uses so many threads; `None` leaves that to the settings. A fill
+    /// is for the chosen pack alone, so one that cannot be used is an error.
+    pub(crate) fn service_for_fill(&self, threads: Option<NonZeroUsize>) -> Result<Service, Failure> {
+        let chosen = self.chosen()?;
+        let (mut parts, options) = (parts(), options(&chosen, threads));
+        if let Some(pack) = &chosen.model {
+            parts.preferred = Some(lazy_encoder(pack, options)?);
         }
-        let mut parts = parts();
-        if let Some((dir, manifest)) = chosen.reranker {
-            let scorer = CrossEncoder::open_with(&dir, &manifest, &options);
-            parts.scorer = Arc::new(scorer.map_err(|error| pack_unusable(&manifest.name, &error))?);
+        self.open(parts)
+    }
+
+    /// Returns the parts for a measurement, which must not be of something else than what was chosen.
+    pub(crate) fn parts_to_measure(&self) -> Result<Parts, Failure> {
+        let chosen = self.chosen()?;
+        let (mut parts, options) = (parts(), options(&chosen, None));
+        if let Some(pack) = &chosen.reranker {
+            parts.scorer = reranker(pack, &options)?;
         }
-        if let Some((dir, manifest)) = chosen.model {
-            let encoder = LazyTransformer::new(dir, manifest, options);
-            parts.preferred = Some(Arc::new(encoder) as Arc<dyn TextEncoder>);
+        if let Some(pack) = &chosen.model {
+            parts.preferred = Some(lazy_encoder(pack, options)?);
         }
         Ok(parts)
+    }
+
+    fn chosen(&self) -> Result<EncoderSettings, Failure> {
+        settings::encoder(&self.layers, &settings::store(&self.data_dir))
+    }
+
+    fn open(&self, parts: Parts) -> Result<Service, Failure> {
+        let project = settings::project(self.root.clone(), &self.data_dir, &self.layers)?;
+        Ok(Service::open(project, self.history(), parts)?)
     }
 
     /// Opens the history.
@@ -96,11 +135,47 @@ impl Setup {
     }
 }
 
-fn pack_unusable(name: &str, error: &TransformerError) -> Failure {
-    let hint = format!("model pack {name} cannot be used; `casebook models verify {name}` checks it");
-    let mut failure = Failure::input("model_unusable", hint);
-    failure.0 = failure.0.because(error);
-    failure
+fn options(chosen: &EncoderSettings, threads: Option<NonZeroUsize>) -> TransformerOptions {
+    let mut options = TransformerOptions::default();
+    if let Some(threads) = threads.map(NonZeroUsize::get).or(chosen.threads) {
+        options.threads = threads;
+    }
+    options
+}
+
+/// Returns the chosen encoder. Its weights are read when it is first asked for a vector.
+fn lazy_encoder(pack: &ChosenPack, options: TransformerOptions) -> Result<Arc<dyn TextEncoder>, Failure> {
+    let (dir, manifest) = pack.usable()?;
+    let encoder = LazyTransformer::new(dir.clone(), manifest.clone(), options);
+    Ok(Arc::new(encoder.with_advice(pack.advice())))
+}
+
+/// Opens the chosen reranker: within an answer its weights would be read on the time of that answer.
+fn reranker(pack: &ChosenPack, options: &TransformerOptions) -> Result<Arc<dyn PairScorer>, Failure> {
+    let (dir, manifest) = pack.usable()?;
+    match CrossEncoder::open_with(dir, manifest, options) {
+        Ok(scorer) => Ok(Arc::new(scorer)),
+        Err(error) => {
+            let name = &manifest.name;
+            let message = format!(
+                "model pack {name} cannot be used; `casebook models verify {name}` checks it{}",
+                pack.advice()
+            );
+            let mut failure = Failure::input("model_unusable", message);
+            failure.0 = failure.0.because(&error);
+            Err(failure)
+        }
+    }
+}
+
+fn encoder_failed(failure: &Failure) -> Degradation {
+    let detail = format!("{}; the embedded encoder answers", failure.0.summary());
+    Degradation::new(CHOSEN_ENCODER_FAILED, detail)
+}
+
+fn reranker_failed(failure: &Failure) -> Degradation {
+    let detail = format!("{}; the embedded reranker scored", failure.0.summary());
+    Degradation::new(CHOSEN_RERANKER_FAILED, detail)
 }
 
 /// Returns the environment's readable variables.
@@ -117,5 +192,6 @@ fn parts() -> Parts {
         preferred: None,
         clock: Arc::new(SystemClock::new()),
         run_ids: Arc::new(|| RunId::new(new_id())),
+        problems: Vec::new(),
     }
 }

@@ -5,6 +5,8 @@ use casebook_ranker::Preferred;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Degradation;
+
 /// What a fill did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FillResponse {
@@ -75,6 +77,8 @@ pub struct FillStatusResponse {
     pub filling: bool,
     /// Whether filling is paused.
     pub paused: bool,
+    /// What was chosen and cannot be used.
+    pub problems: Vec<Degradation>,
 }
 
 /// What an encoder is to an index.
@@ -145,6 +149,16 @@ impl From<&FillStatus> for FillStatusResponse {
             encoders: states.collect(),
             filling: status.filling,
             paused: status.paused,
+            problems: Vec::new(),
         }
+    }
+}
+
+impl FillStatusResponse {
+    /// Adds what was chosen and cannot be used.
+    #[must_use]
+    pub fn with_problems(mut self, problems: &[casebook_corpus::Degradation]) -> Self {
+        self.problems.extend(problems.iter().map(Degradation::from));
+        self
     }
 }

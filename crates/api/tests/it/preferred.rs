@@ -35,6 +35,7 @@ fn open_at(project: &TempProject, pack: Option<Arc<FakePack>>, clock: FixedClock
         scorer: Arc::new(Alike),
         clock: Arc::new(clock),
         run_ids: Arc::new(|| RunId::new("run")),
+        problems: Vec::new(),
     };
     let project = Project {
         id: Project::derived_id(&root),

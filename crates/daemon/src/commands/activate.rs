@@ -31,7 +31,7 @@ pub(crate) fn run(common: &Common, args: &ActivateArgs) -> Result<(), Failure> {
             .add_flag("--max-fragments", "ranker.fragment_limit", i64::from(fragments));
     }
     let template = request(args)?;
-    let service = setup.service()?;
+    let service = setup.service_for_answers()?;
     // After the index has its folder: a state may lie there.
     args.state.as_deref().map_or(Ok(()), check_place)?;
     let session = Session {

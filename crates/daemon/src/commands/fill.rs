@@ -42,7 +42,7 @@ pub(crate) fn run(common: &Common, command: &FillCommand) -> Result<(), Failure>
 }
 
 fn status(common: &Common, service: &Service) -> Result<(), Failure> {
-    let response = FillStatusResponse::from(&service.fill_status()?);
+    let response = FillStatusResponse::from(&service.fill_status()?).with_problems(service.problems());
     if common.json {
         output::json(&response)
     } else {
@@ -60,7 +60,7 @@ fn fill(common: &Common, args: &FillArgs) -> Result<(), Failure> {
     }
     // Before the encoder starts its threads: they take the priority over.
     priority::step_back();
-    let service = setup.service_with(args.threads)?;
+    let service = setup.service_for_fill(args.threads)?;
     let progress = Progress::new();
     let built = service.build(false, &progress);
     progress.finish();

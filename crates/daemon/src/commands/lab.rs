@@ -19,7 +19,7 @@ pub(crate) fn run(common: &Common, command: &LabCommand) -> Result<(), Failure> 
         LabCommand::Run { data, arms, out } => {
             let setup = Setup::new(common)?;
             let config = settings::ranker(&setup.layers)?;
-            let mut parts = setup.parts(None)?;
+            let mut parts = setup.parts_to_measure()?;
             // Here a chosen pack makes the vectors of the build: nobody waits for an answer.
             parts.encoder = parts.preferred.take().unwrap_or(parts.encoder);
             let report = measure(data, arms, out, &config, &parts)?;

@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::cli::{Common, ModelsCommand, UseModelArgs};
 use crate::failure::Failure;
 use crate::progress::ImportBar;
-use crate::render::ModelRow;
-use crate::settings::{self, EMBEDDED, PROJECT_FILE, Role};
+use crate::render::{InUse, ModelRow};
+use crate::settings::{self, EMBEDDED, EncoderSettings, PROJECT_FILE, Role};
 use crate::wire::Setup;
 use crate::{output, render};
 
@@ -50,9 +50,17 @@ fn list(common: &Common, setup: &Setup, store: &PackStore) -> Result<(), Failure
     }
     let mut problems: Vec<_> = found.problems.iter().map(ToString::to_string).collect();
     // A chosen pack that cannot be used would not be seen among the others.
-    if let Err(Failure(error)) = settings::encoder(&setup.layers, store) {
-        problems.push(error.message);
-    }
+    let in_use = match settings::encoder(&setup.layers, store) {
+        Ok(chosen) => {
+            let packs = [&chosen.model, &chosen.reranker].into_iter().flatten();
+            problems.extend(packs.filter_map(|pack| Some(pack.usable().err()?.0.message)));
+            render::models_in_use(&Role::ALL.map(|role| in_use(&chosen, role)))
+        }
+        Err(Failure(error)) => {
+            problems.push(error.message);
+            String::new()
+        }
+    };
     if common.json {
         let models: Vec<_> = rows.iter().map(ModelRow::json).collect();
         return output::json(&json!({ "models": models, "problems": problems }));
@@ -60,7 +68,19 @@ fn list(common: &Common, setup: &Setup, store: &PackStore) -> Result<(), Failure
     problems
         .iter()
         .for_each(|problem| output::note(render::safe(&format!("! {problem}"))));
-    output::line(render::models(&rows))
+    output::line(format!("{}\n{in_use}", render::models(&rows)).trim_end())
+}
+
+/// What this project's settings choose for a role: the pack and whether it can be used, or what is compiled in.
+fn in_use(chosen: &EncoderSettings, role: Role) -> InUse<'_> {
+    let pack = match role {
+        Role::Encode => &chosen.model,
+        Role::Rerank => &chosen.reranker,
+    };
+    InUse {
+        embedded: role.embedded(),
+        pack: pack.as_ref().map(|pack| (pack.name.as_str(), pack.usable().is_ok())),
+    }
 }
 
 fn verify(common: &Common, store: &PackStore, name: Option<&str>) -> Result<(), Failure> {

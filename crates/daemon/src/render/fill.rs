@@ -47,7 +47,11 @@ pub(crate) fn fill_status(response: &FillStatusResponse) -> String {
         (false, true) => "filling is paused; `casebook models resume` allows it again",
         (false, false) => "nobody is filling",
     };
-    format!("{encoders}\n{now}")
+    let problems = response.problems.iter();
+    let problems: String = problems
+        .map(|problem| format!("\n! {}", safe(&problem.detail)))
+        .collect();
+    format!("{encoders}\n{now}{problems}")
 }
 
 fn role(role: EncoderRole) -> &'static str {

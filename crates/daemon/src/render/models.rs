@@ -27,20 +27,37 @@ impl ModelRow {
     }
 }
 
+/// What a project uses for a task.
+pub(crate) struct InUse<'a> {
+    /// What is compiled in.
+    pub(crate) embedded: &'a str,
+    /// The pack that was chosen, and whether it can be used.
+    pub(crate) pack: Option<(&'a str, bool)>,
+}
+
+impl InUse<'_> {
+    fn words(&self) -> String {
+        match self.pack {
+            None => self.embedded.to_owned(),
+            Some((name, true)) => safe(name),
+            Some((name, false)) => format!("{}, which cannot be used ({} stands in)", safe(name), self.embedded),
+        }
+    }
+}
+
+/// Renders what encodes and what reranks.
+pub(crate) fn models_in_use([encode, rerank]: &[InUse<'_>; 2]) -> String {
+    format!(
+        "This project encodes with {} and reranks with {}.",
+        encode.words(),
+        rerank.words()
+    )
+}
+
 /// Renders the models.
 pub(crate) fn models(rows: &[ModelRow]) -> String {
-    let used = |word: &str| {
-        rows.iter()
-            .find(|row| row.uses.contains(&word))
-            .map(|row| row.pack.name.as_str())
-    };
-    let in_use = format!(
-        "This project encodes with {} and reranks with {}.",
-        used("model").unwrap_or("the embedded encoder"),
-        used("reranker").unwrap_or("the embedded reranker")
-    );
     if rows.is_empty() {
-        return format!("No models were added; `casebook models add` takes one.\n{in_use}");
+        return "No models were added; `casebook models add` takes one.".to_owned();
     }
     let mut table = table([
         "name",
@@ -69,7 +86,7 @@ pub(crate) fn models(rows: &[ModelRow]) -> String {
             row.uses.join(", "),
         ]);
     }
-    format!("{}\n\n{in_use}", table.trim_fmt())
+    format!("{}\n", table.trim_fmt())
 }
 
 /// Renders what was added.

@@ -32,6 +32,22 @@ impl Role {
         }
     }
 
+    /// What is compiled in for it.
+    pub(crate) const fn embedded(self) -> &'static str {
+        match self {
+            Self::Encode => "the embedded encoder",
+            Self::Rerank => "the embedded reranker",
+        }
+    }
+
+    /// The command that goes back to what is compiled in.
+    const fn way_back(self) -> &'static str {
+        match self {
+            Self::Encode => "casebook models use embedded",
+            Self::Rerank => "casebook models use --reranker embedded",
+        }
+    }
+
     /// What people call it.
     pub(crate) const fn word(self) -> &'static str {
         match self {
@@ -51,12 +67,52 @@ impl Role {
 /// What the settings say about encoding; `None` stands for what is compiled in.
 #[derive(Debug)]
 pub(crate) struct EncoderSettings {
-    /// Folder and manifest of the pack that encodes.
-    pub(crate) model: Option<(PathBuf, PackManifest)>,
-    /// Folder and manifest of the pack that reranks.
-    pub(crate) reranker: Option<(PathBuf, PackManifest)>,
+    /// The pack that encodes.
+    pub(crate) model: Option<ChosenPack>,
+    /// The pack that reranks.
+    pub(crate) reranker: Option<ChosenPack>,
     /// Threads that packs compute on; `None` for one on each core.
     pub(crate) threads: Option<usize>,
+}
+
+/// A pack that a setting names.
+#[derive(Debug)]
+pub(crate) struct ChosenPack {
+    pub(crate) role: Role,
+    pub(crate) name: String,
+    /// Where the setting stands.
+    place: String,
+    /// Folder and manifest, or why it cannot be used.
+    pub(crate) found: Result<(PathBuf, PackManifest), Failure>,
+}
+
+impl ChosenPack {
+    /// Who chose it and what to do, to be put behind a reason.
+    pub(crate) fn advice(&self) -> String {
+        format!(
+            "; {} = {:?} stands in {}: `{}` goes back to {}, `casebook models add` adds a pack",
+            self.role.key(),
+            self.name,
+            self.place,
+            self.role.way_back(),
+            self.role.embedded()
+        )
+    }
+
+    /// Returns folder and manifest.
+    ///
+    /// # Errors
+    /// Why it cannot be used, who chose it and what to do.
+    pub(crate) fn usable(&self) -> Result<(&PathBuf, &PackManifest), Failure> {
+        match &self.found {
+            Ok((dir, manifest)) => Ok((dir, manifest)),
+            Err(Failure(error)) => {
+                let mut error = error.clone();
+                error.message += &self.advice();
+                Err(Failure(error))
+            }
+        }
+    }
 }
 
 /// The packs of a data folder.
@@ -69,7 +125,8 @@ pub(crate) fn chosen(layers: &Layers, role: Role) -> Result<Option<String>, Fail
     Ok(layers.text(role.key())?.filter(|name| name != EMBEDDED))
 }
 
-/// Finds what the settings choose. Reads manifests, not weights.
+/// Finds what the settings choose. Reads manifests, not weights. A pack that cannot be used is no error here: only who
+/// needs it asks whether it [is usable](ChosenPack::usable).
 pub(crate) fn encoder(layers: &Layers, store: &PackStore) -> Result<EncoderSettings, Failure> {
     let threads = layers.unsigned("encoder.threads")?.filter(|threads| *threads > 0);
     Ok(EncoderSettings {
@@ -79,15 +136,23 @@ pub(crate) fn encoder(layers: &Layers, store: &PackStore) -> Result<EncoderSetti
     })
 }
 
-fn pack(layers: &Layers, store: &PackStore, role: Role) -> Result<Option<(PathBuf, PackManifest)>, Failure> {
+fn pack(layers: &Layers, store: &PackStore, role: Role) -> Result<Option<ChosenPack>, Failure> {
     let Some(name) = chosen(layers, role)? else {
         return Ok(None);
     };
-    let manifest = store.manifest(&name)?;
-    if manifest.task != role.task() {
-        return Err(layers.wrong(role.key(), "a model for this task", &name));
-    }
-    Ok(Some((store.path(&name)?, manifest)))
+    // What can be no name is a wrong setting, and no pack that is missing.
+    let dir = store.path(&name)?;
+    let found = match store.manifest(&name) {
+        Ok(manifest) if manifest.task == role.task() => Ok((dir, manifest)),
+        Ok(_) => Err(layers.wrong(role.key(), "a model for this task", &name)),
+        Err(error) => Err(error.into()),
+    };
+    Ok(Some(ChosenPack {
+        role,
+        place: layers.place(role.key()).to_string(),
+        name,
+        found,
+    }))
 }
 
 #[cfg(test)]
@@ -125,24 +190,33 @@ mod tests {
         assert!(plain.model.is_none() && plain.reranker.is_none() && plain.threads.is_none());
         let text = "[encoder]\nmodel = 'e'\nreranker = 'r'\nthreads = 3";
         let found = encoder(&layers(text), &store).unwrap();
-        assert_eq!(found.model.unwrap().0, store.path("e").unwrap());
-        assert_eq!(found.reranker.unwrap().1.name, "r");
+        assert_eq!(*found.model.unwrap().usable().unwrap().0, store.path("e").unwrap());
+        assert_eq!(found.reranker.unwrap().usable().unwrap().1.name, "r");
         assert_eq!(found.threads, Some(3));
         let embedded = encoder(&layers("[encoder]\nmodel = 'embedded'\nthreads = 0"), &store).unwrap();
         assert!(embedded.model.is_none() && embedded.threads.is_none());
     }
 
     #[test]
-    fn a_pack_that_cannot_be_used_is_told() {
+    fn a_pack_that_cannot_be_used_is_told_to_who_needs_it() {
         let (_folder, store) = packs();
-        for (text, code) in [
-            ("model = 'r'", "config_invalid"),
-            ("reranker = 'e'", "config_invalid"),
-            ("model = 'x'", "pack_unknown"),
-            ("model = '../e'", "pack_name_invalid"),
+        for (text, code, way_back) in [
+            ("model = 'r'", "config_invalid", "`casebook models use embedded`"),
+            (
+                "reranker = 'e'",
+                "config_invalid",
+                "`casebook models use --reranker embedded`",
+            ),
+            ("model = 'x'", "pack_unknown", "`casebook models use embedded`"),
         ] {
-            let failure = encoder(&layers(&format!("[encoder]\n{text}")), &store).unwrap_err();
-            assert_eq!(failure.0.code, code, "{text}");
+            let found = encoder(&layers(&format!("[encoder]\n{text}")), &store).unwrap();
+            let Failure(error) = found.model.or(found.reranker).unwrap().usable().unwrap_err();
+            assert_eq!(error.code, code, "{text}");
+            for part in ["encoder.", "casebook.toml", way_back, "`casebook models add`"] {
+                assert!(error.message.contains(part), "{part}: {}", error.message);
+            }
         }
+        let failure = encoder(&layers("[encoder]\nmodel = '../e'"), &store).unwrap_err();
+        assert_eq!(failure.0.code, "pack_name_invalid");
     }
 }

@@ -136,9 +136,14 @@ impl Layers {
         self.values.get(name)
     }
 
+    /// Returns where a value comes from.
+    pub(crate) fn place(&self, name: &str) -> Place {
+        self.values.get(name).map_or(Place::Default, |(_, place)| place.clone())
+    }
+
     /// Returns an error about a value, with where it comes from.
     pub(crate) fn wrong(&self, name: &str, expected: &str, found: &str) -> Failure {
-        let place = self.values.get(name).map_or(Place::Default, |(_, place)| place.clone());
+        let place = self.place(name);
         wrong_value(&format!("{name} ({place})"), expected, found)
     }
 

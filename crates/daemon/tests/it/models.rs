@@ -193,3 +193,98 @@ fn a_setting_above_the_written_one_is_told() {
     );
     assert!(!sandbox.root().join("casebook.toml").exists());
 }
+
+/// Runs everything that goes on without the chosen packs, and returns what the answer is degraded by.
+#[track_caller]
+fn degraded_by(sandbox: &Sandbox) -> Value {
+    sandbox.json(&["index"]);
+    for verb in ["pause", "status", "resume"] {
+        sandbox.json(&["models", verb]);
+    }
+    let answer = sandbox.json(&["activate", "Alpha"]);
+    assert_eq!(texts(&answer["fragments"], "/path"), ["a.md"], "{answer}");
+    answer["degradations"].clone()
+}
+
+/// Checks that a degradation names the setting, where it stands and the way out.
+#[track_caller]
+fn assert_told(degradations: &Value, code: &str, parts: &[&str]) {
+    let all = degradations.as_array().unwrap();
+    let told = all.iter().find(|told| told["code"] == code);
+    let detail = told.unwrap_or_else(|| panic!("{code}: {degradations}"))["detail"]
+        .as_str()
+        .unwrap();
+    for part in parts.iter().chain(&["casebook.toml", "`casebook models add`"]) {
+        assert!(detail.contains(part), "{part}: {detail}");
+    }
+}
+
+#[test]
+fn a_reranker_that_cannot_be_opened_stops_nothing() {
+    // Weights of chance find nothing relevant.
+    let settings = "[ranker]\nmin_relevance = 0\n";
+    let sandbox = Sandbox::with(&[("casebook.toml", settings), ("a.md", "Alpha.\n")]);
+    add(&sandbox, &model(&sandbox, "judge", true), &[]);
+    sandbox.json(&["models", "use", "--reranker", "judge"]);
+    assert_eq!(degraded_by(&sandbox), json!([]));
+    let weights = sandbox.data_dir().join("models/judge/model.safetensors");
+    let bytes = std::fs::read(&weights).unwrap();
+    std::fs::write(&weights, &bytes[..bytes.len() / 2]).unwrap();
+    let parts = [
+        "encoder.reranker = \"judge\"",
+        "`casebook models use --reranker embedded`",
+        "the embedded reranker scored",
+    ];
+    assert_told(&degraded_by(&sandbox), "chosen_reranker_failed", &parts);
+    std::fs::remove_dir_all(sandbox.data_dir().join("models/judge")).unwrap();
+    assert_told(&degraded_by(&sandbox), "chosen_reranker_failed", &parts);
+    let listed = sandbox.run(&["models", "list"]).expect(0).stdout;
+    assert!(
+        listed.contains("reranks with judge, which cannot be used (the embedded reranker stands in)."),
+        "{listed}"
+    );
+}
+
+#[test]
+fn an_encoder_that_is_gone_or_damaged_stops_nothing() {
+    let sandbox = Sandbox::with(&[("a.md", "Alpha.\n")]);
+    add(&sandbox, &model(&sandbox, "tiny", false), &[]);
+    sandbox.json(&["models", "use", "tiny"]);
+    sandbox.json(&["models", "fill"]);
+    assert_eq!(degraded_by(&sandbox), json!([]));
+    let parts = ["encoder.model = \"tiny\"", "`casebook models use embedded`"];
+    let manifest = sandbox.data_dir().join("models/tiny/pack.json");
+    let kept = std::fs::read(&manifest).unwrap();
+    for (damage, code) in [(Some("{}"), "pack_manifest_invalid"), (None, "pack_manifest_invalid")] {
+        match damage {
+            Some(text) => std::fs::write(&manifest, text).unwrap(),
+            None => std::fs::remove_file(&manifest).unwrap(),
+        }
+        assert_told(&degraded_by(&sandbox), "chosen_encoder_failed", &parts);
+        // Whoever asks for the pack itself gets an error.
+        assert_eq!(refused(&sandbox, &["models", "use", "tiny"], 3).0, code);
+    }
+    std::fs::write(&manifest, kept).unwrap();
+    assert_eq!(degraded_by(&sandbox), json!([]));
+    sandbox.json(&["models", "remove", "tiny", "--force"]);
+    assert_told(&degraded_by(&sandbox), "chosen_encoder_failed", &parts);
+    for fill in [
+        &["models", "fill"] as &[&str],
+        &["models", "fill", "--background"],
+        &["models", "use", "tiny"],
+    ] {
+        assert_eq!(refused(&sandbox, fill, 3).0, "pack_unknown");
+    }
+    let built = sandbox.json(&["index"]);
+    assert_told(&built["degradations"], "chosen_encoder_failed", &parts);
+    assert_told(
+        &sandbox.json(&["models", "status"])["problems"],
+        "chosen_encoder_failed",
+        &parts,
+    );
+    let listed = sandbox.run(&["models", "list"]).expect(0).stdout;
+    assert!(
+        listed.contains("encodes with tiny, which cannot be used (the embedded encoder stands in)"),
+        "{listed}"
+    );
+}

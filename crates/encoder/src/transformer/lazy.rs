@@ -16,16 +16,18 @@ pub struct LazyTransformer {
     dir: PathBuf,
     manifest: PackManifest,
     options: TransformerOptions,
+    advice: String,
     revision: EncoderRevision,
     opened: OnceLock<Result<TransformerEncoder, TransformerError>>,
 }
 
 /// A pack could not be opened; told each time it is asked.
 #[derive(Debug, thiserror::Error)]
-#[error("model pack {name} cannot be opened: {reason}")]
+#[error("model pack {name} cannot be opened: {reason}{advice}")]
 struct NotOpened {
     name: String,
     reason: String,
+    advice: String,
 }
 
 impl LazyTransformer {
@@ -36,8 +38,16 @@ impl LazyTransformer {
             dir,
             manifest,
             options,
+            advice: String::new(),
             opened: OnceLock::new(),
         }
+    }
+
+    /// Adds to what is told where the pack cannot be opened: who chose it, and what to do.
+    #[must_use]
+    pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
+        self.advice = advice.into();
+        self
     }
 
     fn encoder(&self) -> Result<&TransformerEncoder, EncodeError> {
@@ -54,6 +64,7 @@ impl LazyTransformer {
             EncodeError::Other(Box::new(NotOpened {
                 name: self.manifest.name.clone(),
                 reason,
+                advice: self.advice.clone(),
             }))
         })
     }

@@ -19,7 +19,7 @@ const LOG: &str = "fill.log";
 
 /// Starts this program again, apart from the terminal, and says how to follow it.
 pub(super) fn start(common: &Common, args: &FillArgs, setup: &Setup) -> Result<(), Failure> {
-    let service = setup.service()?;
+    let service = setup.service_for_fill(args.threads)?;
     service.check_can_fill()?;
     let log = service.index_dir().join(LOG);
     let pid = spawn(args, &setup.root, &log)?;

@@ -20,6 +20,7 @@ fn service(project: &TempProject) -> Service {
         scorer: Arc::new(StaticLateInteraction::new(embedded_table())),
         clock: Arc::new(FixedClock::default()),
         run_ids: Arc::new(|| RunId::new("run")),
+        problems: Vec::new(),
     };
     let project = Project {
         id: Project::derived_id(&root),
