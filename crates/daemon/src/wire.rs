@@ -135,10 +135,11 @@ impl Setup {
     }
 }
 
+/// More threads than the machine can run at once would only wait for each other.
 fn options(chosen: &EncoderSettings, threads: Option<NonZeroUsize>) -> TransformerOptions {
     let mut options = TransformerOptions::default();
     if let Some(threads) = threads.map(NonZeroUsize::get).or(chosen.threads) {
-        options.threads = threads;
+        options.threads = threads.min(options.threads);
     }
     options
 }
@@ -193,5 +194,28 @@ fn parts() -> Parts {
         clock: Arc::new(SystemClock::new()),
         run_ids: Arc::new(|| RunId::new(new_id())),
         problems: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_no_more_than_the_machine_runs_at_once() {
+        let at_once = TransformerOptions::default().threads;
+        let threads = |setting, flag| {
+            let chosen = EncoderSettings {
+                model: None,
+                reranker: None,
+                threads: setting,
+            };
+            options(&chosen, NonZeroUsize::new(flag)).threads
+        };
+        assert_eq!(threads(None, 0), at_once);
+        assert_eq!(threads(Some(99_999), 0), at_once);
+        assert_eq!(threads(None, 99_999), at_once);
+        assert_eq!(threads(Some(99_999), 1), 1);
+        assert_eq!(threads(Some(1), 0), 1);
     }
 }

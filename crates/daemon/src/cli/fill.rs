@@ -18,7 +18,7 @@ pub(crate) enum FillCommand {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FillArgs {
-    /// Threads that the encoder uses at most [default: the encoder's own choice]
+    /// Threads that the encoder uses at most; never more than there are cores [default: encoder.threads]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Go on while the machine runs on battery; otherwise filling waits for mains power

@@ -71,7 +71,7 @@ pub(crate) struct EncoderSettings {
     pub(crate) model: Option<ChosenPack>,
     /// The pack that reranks.
     pub(crate) reranker: Option<ChosenPack>,
-    /// Threads that packs compute on; `None` for one on each core.
+    /// Threads that packs compute on, as the setting says; `None` for one on each core.
     pub(crate) threads: Option<usize>,
 }
 

@@ -116,7 +116,7 @@ pub(crate) const KEYS: &[Key] = &[
     key(
         "encoder.threads",
         Kind::Unsigned,
-        "threads that a model pack computes on; 0: one for each core",
+        "threads that a model pack computes on; 0, or more than there are cores: one for each core",
     ),
     key(
         "ranker.lexical_limit",
