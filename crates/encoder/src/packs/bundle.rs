@@ -107,18 +107,24 @@ impl Bundle {
         self.entries.iter().find(|entry| entry.path == path)
     }
 
+    /// Refuses a file that is too large to be read whole, there or not.
+    pub(crate) fn check_text(&self, path: &str, limits: &ImportLimits) -> Result<(), PackError> {
+        match self.find(path) {
+            Some(entry) if entry.bytes > limits.text_bytes => Err(PackError::TooLarge {
+                what: entry.path.clone(),
+                found: entry.bytes,
+                limit: limits.text_bytes,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Reads a small file whole; `None` where it is missing.
     pub(crate) fn read(&mut self, path: &str, limits: &ImportLimits) -> Result<Option<Vec<u8>>, PackError> {
         let Some(entry) = self.find(path).cloned() else {
             return Ok(None);
         };
-        if entry.bytes > limits.text_bytes {
-            return Err(PackError::TooLarge {
-                what: entry.path,
-                found: entry.bytes,
-                limit: limits.text_bytes,
-            });
-        }
+        self.check_text(path, limits)?;
         let mut bytes = Vec::new();
         let mut silent = |_| {};
         let mut meter = Meter::new(ImportStage::Copying, 0, &mut silent);

@@ -14,6 +14,8 @@ const HAS_VALUE: u32 = 1 << 8;
 const IS_VALUE: u32 = 1 << 31;
 /// The way to children is 21 bits where it is not shifted.
 const FURTHEST: usize = 1 << 21;
+/// Characters that one output may have; compatibility decomposition of Unicode needs 18.
+const LONGEST_OUTPUT: usize = 32;
 
 /// Makes the map in which each character stands alone.
 ///
@@ -130,11 +132,11 @@ impl Array {
     }
 }
 
-/// Checks that no text can lead a reader out of the map.
+/// Checks that no text can lead a reader out of the map, and returns the characters of the longest output.
 ///
 /// # Errors
 /// Says what does not hold.
-pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn check(bytes: &[u8]) -> Result<usize, String> {
     let (length, rest) = bytes.split_at_checked(4).ok_or("the character map is cut off")?;
     let length = u32::from_le_bytes(length.try_into().map_err(|_| "the character map is cut off")?) as usize;
     let (array, outputs) = rest
@@ -147,6 +149,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
         .collect();
     let way = |unit: u32| ((unit >> 10) << ((unit & (1 << 9)) >> 6)) as usize;
     let first = *units.first().ok_or("the character map is empty")?;
+    let mut longest = 0;
     let mut seen = vec![false; units.len()];
     let mut open = vec![way(first)];
     while let Some(origin) = open.pop() {
@@ -163,14 +166,22 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
             let below = at ^ way(unit);
             if unit & HAS_VALUE != 0 {
                 let value = units.get(below).ok_or("the character map leads out of itself")? & !IS_VALUE;
-                if !outputs.is_char_boundary(value as usize) {
-                    return Err("an output of the character map is not there".to_owned());
+                let output = outputs.get(value as usize..);
+                let output = output.ok_or("an output of the character map is not there")?;
+                // Outputs may share their ends, so that looking for a far end each time would take the square of the file.
+                let output = output.chars().take(LONGEST_OUTPUT + 1);
+                let length = output.take_while(|character| *character != '\0').count();
+                if length > LONGEST_OUTPUT {
+                    return Err(format!(
+                        "an output of the character map has more than {LONGEST_OUTPUT} characters"
+                    ));
                 }
+                longest = longest.max(length);
             }
             open.push(below);
         }
     }
-    Ok(())
+    Ok(longest)
 }
 
 #[cfg(test)]
@@ -200,7 +211,7 @@ mod tests {
     fn the_reader_finds_what_was_built() {
         let map = sample();
         let bytes = build(&map).unwrap();
-        check(&bytes).unwrap();
+        assert_eq!(check(&bytes), Ok(4));
         for (from, to) in &map {
             assert_eq!(normalise(&bytes, &from.to_string()), *to);
         }
@@ -226,6 +237,13 @@ mod tests {
         let mut far = bytes.clone();
         far[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(check(&far).unwrap_err().contains("out of itself"));
+    }
+
+    #[test]
+    fn an_output_that_would_swell_a_text_is_told() {
+        let map = |length| build(&[('a', "b".repeat(length))].into()).unwrap();
+        assert_eq!(check(&map(LONGEST_OUTPUT)), Ok(LONGEST_OUTPUT));
+        assert!(check(&map(LONGEST_OUTPUT + 1)).unwrap_err().contains("more than 32"));
     }
 
     #[test]

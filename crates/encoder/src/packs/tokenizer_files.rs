@@ -1,6 +1,7 @@
 //! `tokenizer.json`: written for models that bring their vocabulary in another form, and checked before a model is taken.
 
 mod check;
+mod growth;
 mod wordpiece;
 
 pub(crate) use check::check_tokenizer;

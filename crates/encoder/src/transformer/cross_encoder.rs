@@ -186,7 +186,7 @@ impl PairScorer for CrossEncoder {
             }
             Head::First { .. } => guarded(0, || {
                 self.tokens
-                    .encode(&format!("{}{query}", self.query_prefix))
+                    .encode_input(&format!("{}{query}", self.query_prefix))
                     .map(Query::Tokens)
             }),
         };

@@ -18,6 +18,12 @@ const END_OF_TEXT: &str = "<|endoftext|>";
 const LEAST_ROOM: usize = 8;
 /// The part of a window that a prefix may take: one of so many.
 const PREFIX_PART: usize = 2;
+/// Characters that the tokenizer is given at once. It may make many of one, and keeps some twenty bytes for each.
+const PIECE: usize = 16 * 1024;
+/// Characters at the end of a piece that are searched for a blank to end it at.
+const PIECE_END: usize = 1024;
+/// Windows of one text at most; what comes after them is not read.
+const MOST_WINDOWS: usize = 256;
 /// The part of a window that path and headings may take where it is too short for all.
 const CONTEXT_PART: usize = 4;
 
@@ -163,10 +169,27 @@ impl Tokens {
 
     /// Returns a text's tokens without special ones.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, String> {
-        let encoding = self.tokenizer.encode_fast(text, false);
-        encoding
-            .map(|encoding| encoding.get_ids().to_vec())
-            .map_err(|error| error.to_string())
+        self.encode_most(text, usize::MAX)
+    }
+
+    /// Returns as many of a text's tokens as one input can have, and some more where there are more.
+    pub(super) fn encode_input(&self, text: &str) -> Result<Vec<u32>, String> {
+        self.encode_most(text, self.most)
+    }
+
+    /// Returns a text's tokens piece by piece, until there are more than `enough`.
+    fn encode_most(&self, text: &str, enough: usize) -> Result<Vec<u32>, String> {
+        let mut tokens = Vec::new();
+        let mut rest = text;
+        loop {
+            let (piece, behind) = rest.split_at(piece_end(rest));
+            let encoding = self.tokenizer.encode_fast(piece, false);
+            tokens.extend_from_slice(encoding.map_err(|error| error.to_string())?.get_ids());
+            if behind.is_empty() || tokens.len() > enough {
+                return Ok(tokens);
+            }
+            rest = behind;
+        }
     }
 
     /// Returns the tokens of text whose special tokens are meant: a prompt of ours.
@@ -180,20 +203,21 @@ impl Tokens {
     }
 
     /// Returns the windows of a text that stands behind a prefix and a context. Where one window is too short, each begins
-    /// with the prefix and the innermost of the context, and the text goes on where the last one ended.
+    /// with the prefix and the innermost of the context, and the text goes on where the last one ended, for 256 windows at
+    /// most.
     pub(super) fn windows(&self, prefix: &str, context: &str, text: &str) -> Result<Vec<Window>, String> {
         let room = self.most - self.before.len() - self.after.len();
         let window = |front: &[u32], own: &[u32]| Window {
             tokens: [&self.before, front, own, &self.after].concat(),
             own: own.len(),
         };
-        let all = self.encode(&format!("{prefix}{context}{text}"))?;
+        let all = self.encode_most(&format!("{prefix}{context}{text}"), room * MOST_WINDOWS)?;
         if all.len() <= room {
             return Ok(vec![window(&[], &all)]);
         }
         let prefix_length = self.encode(prefix)?.len();
         let front_length = self
-            .encode(&format!("{prefix}{context}"))?
+            .encode_most(&format!("{prefix}{context}"), all.len())?
             .len()
             .clamp(prefix_length, all.len());
         let context_length = (front_length - prefix_length).min(room / CONTEXT_PART);
@@ -202,12 +226,13 @@ impl Tokens {
         if own.is_empty() {
             return Ok(vec![window(&front, own)]);
         }
-        Ok(own.chunks(room - front.len()).map(|own| window(&front, own)).collect())
+        let windows = own.chunks(room - front.len()).take(MOST_WINDOWS);
+        Ok(windows.map(|own| window(&front, own)).collect())
     }
 
     /// Returns a query and a passage as one input; only the passage is ever cut, at its end.
     pub(super) fn pair(&self, query: &[u32], passage: &str) -> Result<Pair, String> {
-        let passage = self.encode(passage)?;
+        let passage = self.encode_input(passage)?;
         let special = self.before.len() + self.between.len() + self.after_pair.len();
         let kept = self.kept(special + query.len(), passage.len())?;
         let second_part = self.before.len() + query.len() + self.between.len();
@@ -220,10 +245,10 @@ impl Tokens {
 
     /// Returns one input that begins and ends with a prompt; only the end of `passage` is ever cut.
     pub(super) fn prompted(&self, begin: &[u32], query: &str, passage: &str, end: &[u32]) -> Result<Pair, String> {
-        let all = self.encode(&format!("{query}{passage}"))?;
+        let all = self.encode_input(&format!("{query}{passage}"))?;
         let mut kept = all.len();
         if begin.len() + all.len() + end.len() > self.most {
-            let query = self.encode(query)?.len().min(all.len());
+            let query = self.encode_input(query)?.len().min(all.len());
             kept = query + self.kept(begin.len() + query + end.len(), all.len() - query)?;
         }
         Ok(Pair {
@@ -241,5 +266,39 @@ impl Tokens {
         } else {
             Err(format!("the query leaves {room} of {} tokens to a passage", self.most))
         }
+    }
+}
+
+/// Returns where the first piece of a text ends: at a blank near its end where there is one, which begins the next piece.
+fn piece_end(text: &str) -> usize {
+    let Some((end, _)) = text.char_indices().nth(PIECE) else {
+        return text.len();
+    };
+    let near = text[..end].char_indices().rev().take(PIECE_END);
+    let mut blanks = near.filter(|(at, character)| *at > 0 && character.is_whitespace());
+    blanks.next().map_or(end, |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_end_at_blanks_and_lose_nothing() {
+        for (word, ends_at_blank) in [("lock ", true), ("锁 ", true), ("日志", false)] {
+            let text = word.repeat(PIECE);
+            let mut rest = text.as_str();
+            let mut whole = String::new();
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at(piece_end(rest));
+                assert!(!piece.is_empty() && piece.chars().count() <= PIECE);
+                assert!(behind.is_empty() || behind.starts_with(' ') == ends_at_blank);
+                whole += piece;
+                rest = behind;
+            }
+            assert_eq!(whole, text);
+        }
+        assert_eq!(piece_end(""), 0);
+        assert_eq!(piece_end("lock the door"), 13);
     }
 }

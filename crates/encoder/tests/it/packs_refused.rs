@@ -183,6 +183,17 @@ fn tokenizers_that_do_not_fit_or_would_lead_astray() {
         "pack_description_invalid",
         "has the id 10",
     );
+    let section = json!({"type": "Replace", "pattern": {"String": "§"}, "content": "§".repeat(10_000)});
+    let normalizer = json!({"type": "Sequence", "normalizers": [section, section]});
+    let swelling = files.clone().set("tokenizer.json", "normalizer", normalizer);
+    refused(&swelling, "pack_description_invalid", "content has 10000 characters");
+    let swelling = files.clone().set(
+        "tokenizer.json",
+        "normalizer",
+        json!({"type": "Replace", "pattern": {"Regex": "."}, "content": "abcdefgh".repeat(8)}),
+    );
+    let swelling = swelling.set("tokenizer.json", "pre_tokenizer", json!({"type": "ByteLevel"}));
+    refused(&swelling, "pack_description_invalid", "more than 128 characters of one");
     for map in ["AAAAAA==", "BAAAAP////8=", "!", ""] {
         let normalizer = json!({"type": "Sequence", "normalizers": [
             {"type": "Precompiled", "precompiled_charsmap": map}
@@ -190,6 +201,17 @@ fn tokenizers_that_do_not_fit_or_would_lead_astray() {
         let files = files.clone().set("tokenizer.json", "normalizer", normalizer);
         refused(&files, "pack_description_invalid", "character map");
     }
+}
+
+#[test]
+fn a_tokenizer_that_is_too_large_to_be_read() {
+    let shelf = Shelf::new();
+    let mut request = from(Files::bert().write(shelf.dir.path().join("m")));
+    let tokenizer = Files::bert().0["tokenizer.json"].len() as u64;
+    request.limits.text_bytes = tokenizer;
+    shelf.add(&request).unwrap();
+    request.limits.text_bytes = tokenizer - 1;
+    shelf.refuses(&request, "pack_too_large", "tokenizer.json");
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub(super) fn describe(bundle: &mut Bundle, folder: &str, request: &ImportReques
     let path = format!("{folder}config.json");
     let config = bundle.read(&path, limits)?.unwrap_or_default();
     let network = Some(Network::read(&path, &config)?);
+    bundle.check_text(&format!("{folder}tokenizer.json"), limits)?;
     if let Some(described) = from_pack::manifest(bundle, folder, limits)? {
         return Ok(Described { network, ..described });
     }

@@ -44,6 +44,23 @@ fn strange_texts_have_vectors_and_scores() {
 }
 
 #[test]
+fn a_text_without_end_is_cut_in_pieces_and_read_in_so_many_windows() {
+    for name in ["bert-mean", "xlm-roberta-sparse", "qwen3-last"] {
+        let encoder = Pack::new(name).encoder().unwrap();
+        let words = |count: usize| " lock the 锁".repeat(count);
+        let (two, three) = (encoder.count_tokens(&words(2)), encoder.count_tokens(&words(3)));
+        let (two, three) = (two.unwrap(), three.unwrap());
+        // The pieces begin at blanks, so that they have the tokens that the whole text would have.
+        let expected = two + 9_998 * (three - two);
+        assert_eq!(encoder.count_tokens(&words(10_000)).unwrap(), expected, "{name}");
+    }
+    let encoder = Pack::new("bert-mean").encoder().unwrap();
+    let encoded = encoder.encode_passages(&[plain(&"lock ".repeat(20_000))], &()).unwrap();
+    assert_eq!(encoded[0].input_windows, 256);
+    check(&encoded[0].vector);
+}
+
+#[test]
 fn a_text_that_spells_a_special_token_does_not_become_one() {
     let pack = Pack::new("qwen3-rerank");
     let scorer = pack.cross_encoder().unwrap();
