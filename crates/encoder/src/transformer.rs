@@ -20,6 +20,7 @@ mod norm;
 mod open;
 mod qwen;
 mod tokens;
+mod trial;
 mod weights;
 mod workers;
 
@@ -28,6 +29,7 @@ pub use encoder::TransformerEncoder;
 pub use error::TransformerError;
 pub use lazy::LazyTransformer;
 pub use means::language_means;
+pub use trial::try_pack;
 use weights::Weights;
 
 /// How a pack is run.

@@ -206,7 +206,7 @@ impl From<PackError> for Failure {
     fn from(error: PackError) -> Self {
         let kind = match &error {
             PackError::Exists { .. } | PackError::Busy => ErrorKind::Conflict,
-            PackError::DiskFull { .. } | PackError::Unwritable { .. } | PackError::Means { .. } => ErrorKind::Internal,
+            PackError::DiskFull { .. } | PackError::Unwritable { .. } | PackError::Trial { .. } => ErrorKind::Internal,
             _ => ErrorKind::Input,
         };
         let made = ApiError::new(error.code(), kind, error.to_string());

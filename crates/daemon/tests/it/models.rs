@@ -34,6 +34,44 @@ fn model(sandbox: &Sandbox, name: &str, reranks: bool) -> PathBuf {
     folder
 }
 
+/// Changes the header and the numbers of a model's weights.
+fn alter(folder: &Path, change: impl FnOnce(&mut Value, &mut [u8])) {
+    let path = folder.join("model.safetensors");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+    let mut header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    change(&mut header, &mut bytes[8 + length..]);
+    let header = header.to_string();
+    let mut changed = (header.len() as u64).to_le_bytes().to_vec();
+    changed.extend_from_slice(header.as_bytes());
+    changed.extend_from_slice(&bytes[8 + length..]);
+    std::fs::write(path, changed).unwrap();
+}
+
+/// Makes every number of a tensor none.
+fn poison(folder: &Path, tensor: &str) {
+    alter(folder, |header, numbers| {
+        let at = |n: usize| usize::try_from(header[tensor]["data_offsets"][n].as_u64().unwrap()).unwrap();
+        numbers[at(0)..at(1)].fill(0xff);
+    });
+}
+
+/// Gives a tensor another name.
+fn rename(folder: &Path, tensor: &str) {
+    alter(folder, |header, _| {
+        let moved = header.as_object_mut().unwrap().remove(tensor).unwrap();
+        header["other.weight"] = moved;
+    });
+}
+
+/// Sets a key of a model's `config.json`.
+fn configure(folder: &Path, key: &str, value: Value) {
+    let path = folder.join("config.json");
+    let mut config: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    config[key] = value;
+    std::fs::write(path, config.to_string()).unwrap();
+}
+
 fn zip(folder: &Path, target: &Path) {
     let mut zip = zip::ZipWriter::new(std::fs::File::create(target).unwrap());
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -152,6 +190,52 @@ fn what_is_refused_says_why() {
     );
     sandbox.run(&["models", "use"]).expect(2);
     assert!(!sandbox.root().join("casebook.toml").exists());
+}
+
+#[test]
+fn what_cannot_be_run_is_no_pack_and_the_model_is_at_fault() {
+    let sandbox = Sandbox::new();
+    let check = |folder: &Path, code: &str, words: &str| {
+        let add = ["models", "add", folder.to_str().unwrap(), "--pooling", "mean"];
+        let found = refused(&sandbox, &add, 3);
+        assert!(
+            found.0 == code && found.1.contains(words),
+            "{found:?}, not {code}: {words}"
+        );
+        std::fs::remove_dir_all(folder).unwrap();
+    };
+    for (reranks, tensor) in [
+        (true, "classifier.weight"),
+        (true, "bert.pooler.dense.weight"),
+        (true, "bert.encoder.layer.0.attention.self.query.weight"),
+        (false, "encoder.layer.0.attention.self.query.weight"),
+    ] {
+        let folder = model(&sandbox, "poisoned", reranks);
+        poison(&folder, tensor);
+        let named = tensor.trim_start_matches("bert.");
+        check(&folder, "pack_weights_broken", &format!("{named} holds"));
+        let folder = model(&sandbox, "renamed", reranks);
+        rename(&folder, tensor);
+        check(&folder, "pack_weights_broken", "model.safetensors");
+    }
+    for reranks in [true, false] {
+        for (key, value) in [
+            ("num_attention_heads", json!(0)),
+            ("num_attention_heads", json!(1_000_000_000)),
+            ("num_attention_heads", json!(5)),
+            ("layer_norm_eps", json!(-1)),
+            ("layer_norm_eps", json!(1e300)),
+            ("max_position_embeddings", json!(4_000_000_000_u32)),
+        ] {
+            let folder = model(&sandbox, "absurd", reranks);
+            configure(&folder, key, value);
+            check(&folder, "pack_description_invalid", key);
+        }
+    }
+    let folder = model(&sandbox, "short", false);
+    std::fs::write(folder.join("sentence_bert_config.json"), r#"{"max_seq_length":2}"#).unwrap();
+    check(&folder, "pack_description_invalid", "max_tokens");
+    assert_eq!(sandbox.json(&["models", "list"])["models"], json!([]));
 }
 
 #[test]

@@ -130,9 +130,9 @@ pub enum PackError {
         /// Why.
         why: String,
     },
-    /// The mean vectors of languages could not be made, or are none.
-    #[error("the mean vectors of languages could not be made")]
-    Means {
+    /// The pack could not be run before it was taken, and not because of its files.
+    #[error("the model could not be tried out")]
+    Trial {
         /// Why.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -178,7 +178,7 @@ impl PackError {
             Self::Exists { .. } => "pack_exists",
             Self::Unknown { .. } => "pack_unknown",
             Self::ManifestInvalid { .. } => "pack_manifest_invalid",
-            Self::Means { .. } => "pack_means_failed",
+            Self::Trial { .. } => "pack_trial_failed",
             Self::Busy => "pack_store_busy",
             Self::DiskFull { .. } => "disk_full",
             Self::Unwritable { .. } => "pack_store_unwritable",

@@ -13,23 +13,19 @@ pub(crate) const MEANS: &str = "means.json";
 /// A vector for each language.
 pub type Means = BTreeMap<String, Vec<f32>>;
 
-/// Computes the means of a pack that is finished but for them; gets its folder and its manifest. None at all: the pack
-/// has none.
-pub type ComputeMeans<'a> =
-    &'a mut dyn FnMut(&Path, &PackManifest) -> Result<Means, Box<dyn std::error::Error + Send + Sync>>;
+/// Runs a pack that is finished but for its means, and returns them; gets its folder and its manifest. None at all: the
+/// pack has none. Those of a pack that brought its own, or has no use for any, are not taken.
+pub type TryPack<'a> = &'a mut dyn FnMut(&Path, &PackManifest) -> Result<Means, PackError>;
 
-/// Gives a staged pack its means, unless it brought them or has no use for them.
-pub(crate) fn complete(stage: &Path, manifest: &mut PackManifest, compute: ComputeMeans<'_>) -> Result<(), PackError> {
-    if manifest.means || manifest.task != PackTask::Embed {
-        return Ok(());
-    }
-    let means = compute(stage, manifest).map_err(|source| PackError::Means { source })?;
-    if means.is_empty() {
+/// Has a staged pack run, and gives it its means, unless it brought them or has no use for them.
+pub(crate) fn complete(stage: &Path, manifest: &mut PackManifest, try_pack: TryPack<'_>) -> Result<(), PackError> {
+    let means = try_pack(stage, manifest)?;
+    if means.is_empty() || manifest.means || manifest.task != PackTask::Embed {
         return Ok(());
     }
     let fits = |mean: &Vec<f32>| mean.len() == manifest.dimension && mean.iter().all(|number| number.is_finite());
     if let Some((language, _)) = means.iter().find(|(_, mean)| !fits(mean)) {
-        return Err(PackError::Means {
+        return Err(PackError::Trial {
             source: format!("the mean of {language} is no vector of {} numbers", manifest.dimension).into(),
         });
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::files;
 use super::names::check_pack_name;
 use super::staging::import;
-use super::{ComputeMeans, ImportRequest, Means, OnProgress, PACK_FORMAT, PackError, PackManifest, means};
+use super::{ImportRequest, Means, OnProgress, PACK_FORMAT, PackError, PackManifest, TryPack, means};
 
 /// The file in a pack's folder that describes it.
 pub(crate) const MANIFEST: &str = "pack.json";
@@ -51,28 +51,29 @@ impl PackStore {
         Ok(self.dir.join(name))
     }
 
-    /// Imports a model. A pack of the same name and content is left as it is; one of other content is an error.
+    /// Imports a model without running it. A pack of the same name and content is left as it is; one of other content is an
+    /// error.
     ///
     /// # Errors
     /// Every way in which a source can be refused; the store is then as it was.
     pub fn add(&self, request: &ImportRequest, on_progress: OnProgress<'_>) -> Result<PackManifest, PackError> {
-        self.add_with_means(request, on_progress, &mut |_, _| Ok(Means::new()))
+        self.add_tried(request, on_progress, &mut |_, _| Ok(Means::new()))
     }
 
-    /// Imports a model as [`PackStore::add`] does, and gives it mean vectors of languages before it becomes a pack.
+    /// Imports a model as [`PackStore::add`] does, and has it run before it becomes a pack; see [`try_pack`](crate::try_pack).
     ///
     /// # Errors
-    /// As [`PackStore::add`], and [`PackError::Means`].
-    pub fn add_with_means(
+    /// As [`PackStore::add`], and what running it gives.
+    pub fn add_tried(
         &self,
         request: &ImportRequest,
         on_progress: OnProgress<'_>,
-        compute: ComputeMeans<'_>,
+        try_pack: TryPack<'_>,
     ) -> Result<PackManifest, PackError> {
         let _lock = self.lock()?;
         let stage = self.dir.join(STAGE);
         files::create_dir(&stage)?;
-        let added = self.add_staged(request, &stage, on_progress, compute);
+        let added = self.add_staged(request, &stage, on_progress, try_pack);
         if added.is_err() {
             // The error that ended the import is the one to tell.
             let _ = fs::remove_dir_all(&stage);
@@ -85,10 +86,10 @@ impl PackStore {
         request: &ImportRequest,
         stage: &Path,
         on_progress: OnProgress<'_>,
-        compute: ComputeMeans<'_>,
+        try_pack: TryPack<'_>,
     ) -> Result<PackManifest, PackError> {
         let mut manifest = import(request, stage, on_progress)?;
-        means::complete(stage, &mut manifest, compute)?;
+        means::complete(stage, &mut manifest, try_pack)?;
         let target = self.path(&manifest.name)?;
         if fs::symlink_metadata(&target).is_ok() {
             let there = self.manifest(&manifest.name);

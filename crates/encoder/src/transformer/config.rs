@@ -95,6 +95,14 @@ impl Config {
                 return unfit(key, &size, &"a number from 1 to 1048576");
             }
         }
+        let epsilon = self.epsilon();
+        if !(epsilon > 0.0 && epsilon < 1.0) {
+            return unfit(
+                "layer_norm_eps or rms_norm_eps",
+                &epsilon,
+                &"a number above 0 and below 1",
+            );
+        }
         if let Some(kind) = self
             .position_embedding_type
             .as_deref()

@@ -260,10 +260,10 @@ fn means_are_computed_before_a_pack_exists() {
             assert!(folder.join("model.safetensors").is_file() && manifest.name == "m");
             Ok([("zh".to_owned(), mean.clone())].into())
         };
-        shelf.store.add_with_means(&request, &mut |_| {}, &mut compute)
+        shelf.store.add_tried(&request, &mut |_| {}, &mut compute)
     };
     for wrong in [vec![0.5; 31], vec![f32::NAN; 32]] {
-        assert_eq!(add(wrong).unwrap_err().code(), "pack_means_failed");
+        assert_eq!(add(wrong).unwrap_err().code(), "pack_trial_failed");
         assert!(shelf.left().is_empty());
     }
     let manifest = add(vec![0.5; 32]).unwrap();

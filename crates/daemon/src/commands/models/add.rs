@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use casebook_encoder::{
-    ImportLimits, ImportRequest, Means, PackManifest, PackStore, PackTask, Pooling, Prune, TransformerEncoder,
-    language_means,
-};
+use casebook_encoder::{ImportLimits, ImportRequest, PackManifest, PackStore, Pooling, Prune, try_pack};
 
 use super::hub;
 use crate::cli::{AddModelArgs, Common, PoolingArg, PruneArg};
@@ -79,13 +76,7 @@ fn request(args: &AddModelArgs) -> ImportRequest {
 
 fn import(store: &PackStore, request: &ImportRequest) -> Result<PackManifest, Failure> {
     let bar = ImportBar::new();
-    let manifest = store.add_with_means(request, &mut |progress| bar.show(progress), &mut |dir, manifest| {
-        if manifest.task != PackTask::Embed {
-            return Ok(Means::new());
-        }
-        // The first run of the network also proves that it can be run.
-        Ok(language_means(&TransformerEncoder::open(dir, manifest)?)?)
-    });
+    let manifest = store.add_tried(request, &mut |progress| bar.show(progress), &mut try_pack);
     bar.finish();
     Ok(manifest?)
 }
