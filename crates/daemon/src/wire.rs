@@ -9,7 +9,7 @@ use casebook_corpus::Degradation;
 use casebook_encoder::{
     CrossEncoder, LazyTransformer, StaticEncoder, StaticLateInteraction, TransformerOptions, embedded_table,
 };
-use casebook_index::TextEncoder;
+use casebook_index::{EncoderRevision, TextEncoder};
 use casebook_ranker::{CHOSEN_ENCODER_FAILED, PairScorer};
 use casebook_recorder::{InstanceId, RunId};
 use etcetera::BaseStrategy;
@@ -118,6 +118,14 @@ impl Setup {
             parts.preferred = Some(lazy_encoder(pack, options)?);
         }
         Ok(parts)
+    }
+
+    /// Returns whether the settings choose the encoder of this revision, and its pack is there.
+    pub(crate) fn chooses(&self, revision: &EncoderRevision) -> bool {
+        let Ok(Some(pack)) = self.chosen().map(|chosen| chosen.model) else {
+            return false;
+        };
+        lazy_encoder(&pack, TransformerOptions::default()).is_ok_and(|encoder| encoder.revision() == revision)
     }
 
     fn chosen(&self) -> Result<EncoderSettings, Failure> {

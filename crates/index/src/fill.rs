@@ -38,6 +38,12 @@ pub trait FillObserver: Cancel {
     fn go_on(&self) -> bool {
         true
     }
+
+    /// Asked before every batch, and before anything of another encoder is deleted: whether the encoder is still the one
+    /// that was chosen. A fill may take hours, and whoever began it may have chosen another since.
+    fn is_wanted(&self) -> bool {
+        true
+    }
 }
 
 /// Watches nothing, never stops.
@@ -85,6 +91,8 @@ pub enum FillEnd {
     Paused,
     /// The observer did not want it to go on.
     Held,
+    /// Another encoder was chosen meanwhile; see [`FillObserver::is_wanted`].
+    NotWanted,
 }
 
 /// What a fill did.

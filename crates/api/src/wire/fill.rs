@@ -12,7 +12,8 @@ use super::Degradation;
 pub struct FillResponse {
     /// Revision of the encoder.
     pub encoder: String,
-    /// Why it ended: `complete`, `paused`, `held` (the machine runs on battery, say) or `enough` (a limit was reached).
+    /// Why it ended: `complete`, `paused`, `held` (the machine runs on battery, say), `enough` (a limit was reached) or
+    /// `not_wanted` (another encoder was chosen meanwhile, or the pack was removed).
     pub end: String,
     /// Inputs that the encoder took in this fill; units may share one.
     pub encoded: u64,
@@ -44,6 +45,7 @@ impl FillResponse {
                 FillEnd::Paused => "paused",
                 FillEnd::Held => "held",
                 FillEnd::Enough => "enough",
+                FillEnd::NotWanted => "not_wanted",
             }
             .to_owned(),
             encoded: report.encoded,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use casebook_api::wire::{FillResponse, FillStatusResponse};
 use casebook_api::{ApiError, Service};
-use casebook_index::{FillEnd, FillReport};
+use casebook_index::{EncoderRevision, FillEnd, FillObserver, FillReport};
 
 use self::watch::Watch;
 use crate::cli::{Common, FillArgs, FillCommand};
@@ -66,7 +66,9 @@ fn fill(common: &Common, args: &FillArgs) -> Result<(), Failure> {
     progress.finish();
     built?;
     let power = (!args.on_battery).then(Power::of_this_machine);
-    let watch = Watch::new(power);
+    let chosen = service.preferred().map(|encoder| encoder.revision().clone());
+    let is_wanted = || chosen.as_ref().is_none_or(|chosen| is_chosen(common, chosen));
+    let watch = Watch::new(power, &is_wanted);
     let report = fill_through(&service, &watch, &mut || std::thread::sleep(LOOK_EVERY));
     watch.finish();
     let encoder = service
@@ -78,6 +80,12 @@ fn fill(common: &Common, args: &FillArgs) -> Result<(), Failure> {
     } else {
         output::line(render::fill(&response))
     }
+}
+
+/// Whether the settings choose this encoder now, and its pack is there. Settings that cannot be read choose nothing: a fill
+/// that ends too early is gone on with, and one that ends too late deletes what another pack answers from.
+fn is_chosen(common: &Common, revision: &EncoderRevision) -> bool {
+    Setup::new(common).is_ok_and(|setup| setup.chooses(revision))
 }
 
 /// Fills until nothing is missing or filling is paused; while the machine runs on battery it waits, and lets others fill.
@@ -96,7 +104,7 @@ fn fill_through(service: &Service, watch: &Watch, wait: &mut dyn FnMut()) -> Res
             return Ok(report);
         }
         note("casebook: on battery; waiting for mains power (--on-battery goes on without)");
-        while watch.is_on_battery() && !service.is_fill_paused() {
+        while watch.is_on_battery() && watch.is_wanted() && !service.is_fill_paused() {
             wait();
         }
         before = Some(report);

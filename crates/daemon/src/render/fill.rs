@@ -18,6 +18,7 @@ pub(crate) fn fill(response: &FillResponse) -> String {
     text += &match response.end.as_str() {
         "complete" => format!("\n{encoder} answers questions now"),
         "paused" => "\nfilling is paused; `casebook models resume`, then `casebook models fill` go on".to_owned(),
+        "not_wanted" => "\nthe settings do not choose it any more, or it was removed; what was made stays".to_owned(),
         _ => "\nmore are to come; `casebook models fill` goes on".to_owned(),
     };
     text

@@ -15,8 +15,8 @@ use crate::{Coverage, EncodeError, FillEnd, FillError, FillProgress, FillReport,
 /// Rows of another encoder that one transaction deletes, so that no build waits for long.
 const DROPPED_AT_ONCE: u32 = 2_000;
 
-/// Fills vectors in and makes the encoder the chosen one. Once nothing is missing, what is kept of encoders that are
-/// neither chosen nor used by builds goes.
+/// Fills vectors in and makes the encoder the chosen one. Once nothing is missing, and where it is still wanted, what is
+/// kept of encoders that are neither chosen nor used by builds goes.
 pub(crate) fn fill(shared: &Shared, request: &FillRequest<'_>) -> Result<FillReport, FillError> {
     let mut run = Run::new(shared, request);
     let _lock = lock(shared)?;
@@ -137,6 +137,9 @@ impl<'a> Run<'a> {
         }
         if self.is_paused() {
             return Ok(Some(FillEnd::Paused));
+        }
+        if !self.request.observer.is_wanted() {
+            return Ok(Some(FillEnd::NotWanted));
         }
         Ok((!goes_on).then_some(FillEnd::Held))
     }
@@ -269,7 +272,7 @@ impl<'a> Run<'a> {
         Ok(is_complete)
     }
 
-    /// Deletes what is kept of encoders that are neither this one nor that of the builds. A head that was built without
+    /// Deletes what is kept of encoders that are neither this one nor that of the builds, as long as this one is wanted. A head that was built without
     /// an encoder does not say which that is, so nothing goes.
     fn drop_others(&mut self) -> Result<(), FillError> {
         let ours = self.encoder().revision();
@@ -282,6 +285,9 @@ impl<'a> Run<'a> {
             loop {
                 if self.request.observer.cancelled() {
                     return Err(FillError::Cancelled);
+                }
+                if !self.request.observer.is_wanted() {
+                    return Ok(());
                 }
                 let rows = self.write(|tx| store::forget_some(tx, &other, DROPPED_AT_ONCE))?;
                 self.dropped += rows;

@@ -1,6 +1,8 @@
 //! From one pack to another: the old vectors stay until the new ones are complete.
 
-use casebook_index::{BuildRequest, FillEnd, FillRequest, Index, TextEncoder};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use casebook_index::{BuildRequest, Cancel, FillEnd, FillObserver, FillProgress, FillRequest, Index, TextEncoder};
 use casebook_testkit::FakePack;
 
 use crate::support::{Fixture, Memory, fill, fill_by, lane_of, request, search};
@@ -48,6 +50,54 @@ fn old_vectors_stay_until_the_new_ones_are_complete() {
         .collect();
     assert_eq!(kept, [("letters.1", false), ("pack.new", true)]);
     assert_eq!(fill(&fixture.index, &old).encoded, 3, "and can be filled in again");
+}
+
+/// Wants the encoder for so many batches, however often it is asked meanwhile.
+struct Wants {
+    batches: u64,
+    told: AtomicU64,
+}
+
+impl Cancel for Wants {
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl FillObserver for Wants {
+    fn progress(&self, _: FillProgress) {
+        self.told.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.told.load(Ordering::Relaxed) <= self.batches
+    }
+}
+
+#[test]
+fn whoever_goes_back_meanwhile_loses_nothing() {
+    let fixture = Fixture::new();
+    fixture.build(&notes());
+    let (old, new) = (FakePack::new("pack.old"), FakePack::new("pack.new"));
+    fill(&fixture.index, &old);
+    // Back after one batch, then with the last one: all is made, and nothing may go.
+    for (batches, end, vectors_of_new) in [(1, FillEnd::NotWanted, (1, false)), (1, FillEnd::Complete, (3, true))] {
+        let observer = Wants {
+            batches,
+            told: AtomicU64::new(0),
+        };
+        let request = FillRequest {
+            observer: &observer,
+            ..fill_by(&new, if end == FillEnd::Complete { 2 } else { 1 })
+        };
+        let report = fixture.index.fill(&request).unwrap();
+        assert_eq!((report.end, report.rows_dropped), (end, 0));
+        assert_eq!(
+            (vectors(&fixture, &old), vectors(&fixture, &new)),
+            ((3, true), vectors_of_new)
+        );
+    }
+    assert_eq!(fill(&fixture.index, &new).rows_dropped, 3, "the next fill tidies up");
 }
 
 #[test]

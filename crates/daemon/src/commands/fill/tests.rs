@@ -62,7 +62,7 @@ fn on_battery_a_fill_waits_and_lets_others_fill() {
     let service = service(&project);
     service.build(false, &()).unwrap();
     plug(supplies.path(), false);
-    let watch = Watch::new(Some(Power::below(supplies.path())));
+    let watch = Watch::new(Some(Power::below(supplies.path())), &|| true);
     let mut waits = 0;
     let report = fill_through(&service, &watch, &mut || {
         waits += 1;
@@ -79,7 +79,7 @@ fn a_pause_ends_the_wait_for_mains_power() {
     let service = service(&project);
     service.build(false, &()).unwrap();
     plug(supplies.path(), false);
-    let watch = Watch::new(Some(Power::below(supplies.path())));
+    let watch = Watch::new(Some(Power::below(supplies.path())), &|| true);
     let report = fill_through(&service, &watch, &mut || service.pause_fill().unwrap()).unwrap();
     assert_eq!((report.end, report.encoded), (FillEnd::Paused, 0));
 }
@@ -89,6 +89,54 @@ fn whoever_wants_to_fills_on_battery() {
     let project = project();
     let service = service(&project);
     service.build(false, &()).unwrap();
-    let report = fill_through(&service, &Watch::new(None), &mut || panic!("nothing to wait for"));
+    let report = fill_through(&service, &Watch::new(None, &|| true), &mut || {
+        panic!("nothing to wait for")
+    });
     assert_eq!(report.unwrap().end, FillEnd::Complete);
+}
+
+#[test]
+fn who_chooses_another_pack_ends_the_wait_for_mains_power() {
+    let (project, supplies) = (project(), tempfile::tempdir().unwrap());
+    let service = service(&project);
+    service.build(false, &()).unwrap();
+    plug(supplies.path(), false);
+    let wanted = std::sync::atomic::AtomicBool::new(true);
+    let is_wanted = || wanted.load(std::sync::atomic::Ordering::Relaxed);
+    let watch = Watch::new(Some(Power::below(supplies.path())), &is_wanted);
+    let mut choose = || wanted.store(false, std::sync::atomic::Ordering::Relaxed);
+    let report = fill_through(&service, &watch, &mut choose).unwrap();
+    assert_eq!((report.end, report.encoded), (FillEnd::NotWanted, 0));
+}
+
+#[test]
+fn a_pack_is_chosen_as_long_as_the_settings_name_it_and_it_is_there() {
+    let project = TempProject::new();
+    let data_dir = tempfile::tempdir().unwrap();
+    let setup = |model: &str| {
+        project.write("casebook.toml", &format!("[encoder]\nmodel = '{model}'\n"));
+        let file = project.root().join("casebook.toml");
+        Setup {
+            root: project.root().to_owned(),
+            data_dir: data_dir.path().to_owned(),
+            user_file: data_dir.path().join("config.toml"),
+            layers: crate::settings::Layers::read(None, &file, std::iter::empty()).unwrap(),
+        }
+    };
+    let pack = |name: &str| data_dir.path().join("models").join(name);
+    for name in ["one", "two"] {
+        std::fs::create_dir_all(pack(name)).unwrap();
+        let manifest = serde_json::json!({
+            "format": 1, "name": name, "source": "x", "revision": "x", "licence": "MIT", "architecture": "bert",
+            "task": "embed", "pooling": "mean", "normalise": true, "query_prefix": "", "passage_prefix": "",
+            "dimension": 8, "max_tokens": 8, "sparse": false, "means": false, "files": []
+        });
+        std::fs::write(pack(name).join("pack.json"), manifest.to_string()).unwrap();
+    }
+    let service = setup("one").service_for_fill(None).unwrap();
+    let one = service.preferred().unwrap().revision();
+    assert!(setup("one").chooses(one));
+    assert!(!setup("two").chooses(one) && !setup("embedded").chooses(one));
+    std::fs::remove_dir_all(pack("one")).unwrap();
+    assert!(!setup("one").chooses(one));
 }

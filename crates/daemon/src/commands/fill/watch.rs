@@ -14,11 +14,13 @@ use crate::progress::bar_style;
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Shows how far a fill is: a bar on a terminal, a line now and then elsewhere. Between batches it asks what feeds the
-/// machine.
-pub(super) struct Watch {
+/// machine, and whether its encoder is still wanted.
+pub(super) struct Watch<'a> {
     state: Mutex<State>,
     /// `None` where the fill goes on whatever feeds the machine.
     power: Option<Power>,
+    /// Tells whether the encoder that fills is still the chosen one.
+    is_wanted: &'a (dyn Fn() -> bool + Sync),
 }
 
 struct State {
@@ -28,8 +30,8 @@ struct State {
     terminal: bool,
 }
 
-impl Watch {
-    pub(super) fn new(power: Option<Power>) -> Self {
+impl<'a> Watch<'a> {
+    pub(super) fn new(power: Option<Power>, is_wanted: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self {
             state: Mutex::new(State {
                 first: None,
@@ -38,6 +40,7 @@ impl Watch {
                 terminal: std::io::IsTerminal::is_terminal(&std::io::stderr()),
             }),
             power,
+            is_wanted,
         }
     }
 
@@ -58,13 +61,13 @@ impl Watch {
     }
 }
 
-impl Cancel for Watch {
+impl Cancel for Watch<'_> {
     fn cancelled(&self) -> bool {
         false
     }
 }
 
-impl FillObserver for Watch {
+impl FillObserver for Watch<'_> {
     #[expect(clippy::disallowed_methods, reason = "progress is shown in real time to a person")]
     fn progress(&self, progress: FillProgress) {
         let mut state = self.lock();
@@ -80,6 +83,10 @@ impl FillObserver for Watch {
 
     fn go_on(&self) -> bool {
         !self.is_on_battery()
+    }
+
+    fn is_wanted(&self) -> bool {
+        (self.is_wanted)()
     }
 }
 
