@@ -7,7 +7,8 @@ use std::sync::Arc;
 use casebook_api::{History, Parts, Service};
 use casebook_corpus::Degradation;
 use casebook_encoder::{
-    CrossEncoder, LazyTransformer, StaticEncoder, StaticLateInteraction, TransformerOptions, embedded_table,
+    CrossEncoder, LazyTransformer, StaticEncoder, StaticLateInteraction, TransformerError, TransformerOptions,
+    check_pack, embedded_table,
 };
 use casebook_index::{EncoderRevision, TextEncoder};
 use casebook_ranker::{CHOSEN_ENCODER_FAILED, PairScorer};
@@ -102,6 +103,7 @@ impl Setup {
         let chosen = self.chosen()?;
         let (mut parts, options) = (parts(), options(&chosen, threads));
         if let Some(pack) = &chosen.model {
+            check(pack)?;
             parts.preferred = Some(lazy_encoder(pack, options)?);
         }
         self.open(parts)
@@ -162,19 +164,23 @@ fn lazy_encoder(pack: &ChosenPack, options: TransformerOptions) -> Result<Arc<dy
 /// Opens the chosen reranker: within an answer its weights would be read on the time of that answer.
 fn reranker(pack: &ChosenPack, options: &TransformerOptions) -> Result<Arc<dyn PairScorer>, Failure> {
     let (dir, manifest) = pack.usable()?;
-    match CrossEncoder::open_with(dir, manifest, options) {
-        Ok(scorer) => Ok(Arc::new(scorer)),
-        Err(error) => {
-            let name = &manifest.name;
-            let message = format!(
-                "model pack {name} cannot be used; `casebook models verify {name}` checks it{}",
-                pack.advice()
-            );
-            let mut failure = Failure::input("model_unusable", message);
-            failure.0 = failure.0.because(&error);
-            Err(failure)
-        }
-    }
+    let scorer = CrossEncoder::open_with(dir, manifest, options);
+    let scorer = scorer.map_err(|error| pack_unusable(&manifest.name, &pack.advice(), &error))?;
+    Ok(Arc::new(scorer))
+}
+
+/// Compares the files of a pack with its manifest.
+fn check(pack: &ChosenPack) -> Result<(), Failure> {
+    let (dir, manifest) = pack.usable()?;
+    check_pack(dir, manifest).map_err(|error| pack_unusable(&manifest.name, &pack.advice(), &error))
+}
+
+/// Says that a pack is there and cannot be used.
+pub(crate) fn pack_unusable(name: &str, advice: &str, error: &TransformerError) -> Failure {
+    let message = format!("model pack {name} cannot be used; `casebook models verify {name}` checks it{advice}");
+    let mut failure = Failure::input("model_unusable", message);
+    failure.0 = failure.0.because(error);
+    failure
 }
 
 fn encoder_failed(failure: &Failure) -> Degradation {

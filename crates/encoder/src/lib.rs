@@ -25,5 +25,5 @@ pub use static_late_interaction::StaticLateInteraction;
 pub use static_table::{StaticTable, StaticTableError, StaticToken};
 pub use transformer::{
     CrossEncoder, LazyTransformer, TransformerEncoder, TransformerError, TransformerOptions, WeightPrecision,
-    language_means, try_pack,
+    check_pack, language_means, try_pack,
 };

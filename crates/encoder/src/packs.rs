@@ -5,6 +5,7 @@
 
 mod bundle;
 mod charsmap;
+mod checked;
 mod error;
 mod files;
 mod gguf;
@@ -25,6 +26,8 @@ mod store;
 mod tensors;
 mod tokenizer_files;
 mod verify;
+
+pub(crate) use checked::differing;
 
 pub use bundle::{BundleEntry, zip_listing};
 pub use error::PackError;

@@ -29,6 +29,7 @@ pub use encoder::TransformerEncoder;
 pub use error::TransformerError;
 pub use lazy::LazyTransformer;
 pub use means::language_means;
+pub use open::check_pack;
 pub use trial::try_pack;
 use weights::Weights;
 

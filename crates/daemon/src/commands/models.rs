@@ -4,7 +4,7 @@ mod add;
 mod hub;
 
 use casebook_api::{ApiError, ErrorKind};
-use casebook_encoder::{PackError, PackManifest, PackStore, PackTask};
+use casebook_encoder::{PackError, PackManifest, PackStore, PackTask, check_pack};
 use serde_json::json;
 
 use crate::cli::{Common, ModelsCommand, UseModelArgs};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::progress::ImportBar;
 use crate::render::{InUse, ModelRow};
 use crate::settings::{self, EMBEDDED, EncoderSettings, PROJECT_FILE, Role};
-use crate::wire::Setup;
+use crate::wire::{Setup, pack_unusable};
 use crate::{output, render};
 
 pub(crate) fn run(common: &Common, command: &ModelsCommand) -> Result<(), Failure> {
@@ -134,7 +134,9 @@ fn choose(common: &Common, setup: &Setup, store: &PackStore, args: &UseModelArgs
         .collect();
     for (role, name) in &asked {
         if *name != EMBEDDED {
-            check_task(*role, &store.manifest(name)?)?;
+            let pack = store.manifest(name)?;
+            check_task(*role, &pack)?;
+            check_pack(&store.path(name)?, &pack).map_err(|error| pack_unusable(name, "", &error))?;
         }
     }
     let file = if args.user {

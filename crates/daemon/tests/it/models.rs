@@ -372,3 +372,28 @@ fn an_encoder_that_is_gone_or_damaged_stops_nothing() {
         "{listed}"
     );
 }
+
+#[test]
+fn a_fill_refuses_a_pack_that_was_changed_under_its_length() {
+    let sandbox = Sandbox::with(&[("a.md", "Alpha.\n")]);
+    add(&sandbox, &model(&sandbox, "tiny", false), &[]);
+    sandbox.json(&["models", "use", "tiny"]);
+    sandbox.json(&["index"]);
+    let weights = sandbox.data_dir().join("models/tiny/model.safetensors");
+    let whole = std::fs::read(&weights).unwrap();
+    let mut changed = whole.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    std::fs::write(&weights, &changed).unwrap();
+    for args in [
+        &["models", "fill"] as &[&str],
+        &["models", "fill", "--background"],
+        &["models", "use", "tiny"],
+    ] {
+        let (code, message) = refused(&sandbox, args, 3);
+        assert_eq!(code, "model_unusable", "{message}");
+        assert!(message.contains("casebook models verify tiny"), "{message}");
+    }
+    std::fs::write(&weights, &whole).unwrap();
+    assert_eq!(sandbox.json(&["models", "fill"])["end"], "complete");
+    assert_eq!(sandbox.json(&["models", "verify"])["models"], json!(["tiny"]));
+}

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::files;
 use super::names::check_pack_name;
 use super::staging::import;
-use super::{ImportRequest, Means, OnProgress, PACK_FORMAT, PackError, PackManifest, TryPack, means};
+use super::{ImportRequest, Means, OnProgress, PACK_FORMAT, PackError, PackManifest, TryPack, checked, means};
 
 /// The file in a pack's folder that describes it.
 pub(crate) const MANIFEST: &str = "pack.json";
@@ -89,7 +89,10 @@ impl PackStore {
         try_pack: TryPack<'_>,
     ) -> Result<PackManifest, PackError> {
         let mut manifest = import(request, stage, on_progress)?;
+        // Their hashes were taken a moment ago.
+        checked::remember(stage, &manifest);
         means::complete(stage, &mut manifest, try_pack)?;
+        checked::remember(stage, &manifest);
         let target = self.path(&manifest.name)?;
         if fs::symlink_metadata(&target).is_ok() {
             let there = self.manifest(&manifest.name);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 
+use super::checked::CHECKED;
 use super::files::{self, Meter};
 use super::means::MEANS;
 use super::names::check_path;
@@ -61,6 +62,7 @@ impl PackStore {
             there.insert(entry.file_name().to_string_lossy().into_owned());
         }
         there.remove(MANIFEST);
+        there.remove(CHECKED);
         let total = manifest
             .files
             .iter()

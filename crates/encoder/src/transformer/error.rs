@@ -25,6 +25,12 @@ pub enum TransformerError {
         /// Its length by the manifest.
         expected: u64,
     },
+    /// A file has another content than the manifest says.
+    #[error("file {file} of the model pack was changed: its SHA-256 is not the one in pack.json")]
+    Content {
+        /// Its name in the pack's folder.
+        file: String,
+    },
     /// A file is not of the format that its name stands for.
     #[error("file {file} of the model pack is malformed: {problem}")]
     Format {

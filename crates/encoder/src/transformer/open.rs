@@ -6,7 +6,7 @@ use casebook_index::Passage;
 use sha2::{Digest as _, Sha256};
 
 use super::{TransformerError, WeightPrecision};
-use crate::packs::{Architecture, PACK_FORMAT, PackManifest, PackTask};
+use crate::packs::{Architecture, PACK_FORMAT, PackManifest, PackTask, differing};
 
 const FILE: &str = "pack.json";
 /// To be raised when the same weights and text give other numbers than before.
@@ -14,18 +14,12 @@ const ENGINE: u32 = 1;
 /// Hexadecimal digits of the digest in a revision.
 const DIGEST_DIGITS: usize = 12;
 
-/// Compares the manifest with what it is opened for, and the files' lengths with the manifest.
-pub(super) fn check(dir: &Path, manifest: &PackManifest, task: PackTask) -> Result<(), TransformerError> {
-    if manifest.format != PACK_FORMAT {
-        return Err(TransformerError::setting(FILE, "format", manifest.format, PACK_FORMAT));
-    }
-    if manifest.task != task {
-        let name = |task| match task {
-            PackTask::Embed => "embed",
-            PackTask::Rerank => "rerank",
-        };
-        return Err(TransformerError::setting(FILE, "task", name(manifest.task), name(task)));
-    }
+/// Compares a pack's files with its manifest: their lengths, and their hashes where they were not compared since they were
+/// written. Nothing else is opened.
+///
+/// # Errors
+/// When a file is missing or is not what the manifest says; the error names it.
+pub fn check_pack(dir: &Path, manifest: &PackManifest) -> Result<(), TransformerError> {
     for file in &manifest.files {
         let found = std::fs::metadata(dir.join(&file.name));
         let found = found
@@ -39,7 +33,27 @@ pub(super) fn check(dir: &Path, manifest: &PackManifest, task: PackTask) -> Resu
             });
         }
     }
-    Ok(())
+    match differing(dir, manifest) {
+        Ok(None) => Ok(()),
+        Ok(Some(file)) => Err(TransformerError::Content { file }),
+        Err(error) => Err(TransformerError::format(FILE, error.to_string())),
+    }
+}
+
+/// Compares the manifest with what it is opened for, and the files with the manifest: vectors of other weights under the
+/// same revision would never be found out.
+pub(super) fn check(dir: &Path, manifest: &PackManifest, task: PackTask) -> Result<(), TransformerError> {
+    if manifest.format != PACK_FORMAT {
+        return Err(TransformerError::setting(FILE, "format", manifest.format, PACK_FORMAT));
+    }
+    if manifest.task != task {
+        let name = |task| match task {
+            PackTask::Embed => "embed",
+            PackTask::Rerank => "rerank",
+        };
+        return Err(TransformerError::setting(FILE, "task", name(manifest.task), name(task)));
+    }
+    check_pack(dir, manifest)
 }
 
 /// Returns what determines a pack's numbers: its files and settings, the precision, and this engine.
@@ -55,8 +69,14 @@ pub(super) fn revision(manifest: &PackManifest, precision: WeightPrecision) -> S
         Architecture::Qwen3 => "qwen3",
     };
     add(&format!(
-        "{ENGINE} {architecture} {:?} {:?} {} {} {} {precision:?}",
-        manifest.task, manifest.pooling, manifest.normalise, manifest.dimension, manifest.max_tokens
+        "{ENGINE} {architecture} {:?} {:?} {} {} {} {precision:?} {} {}",
+        manifest.task,
+        manifest.pooling,
+        manifest.normalise,
+        manifest.dimension,
+        manifest.max_tokens,
+        manifest.means,
+        manifest.sparse
     ));
     add(&manifest.query_prefix);
     add(&manifest.passage_prefix);

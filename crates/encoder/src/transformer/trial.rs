@@ -82,6 +82,7 @@ fn refused(error: TransformerError) -> PackError {
         TransformerError::Length { file, found, expected } => {
             PackError::weights(&file, format!("it has {found} bytes, expected {expected}"))
         }
+        TransformerError::Content { file } => PackError::weights(&file, "it was changed while it was added"),
         TransformerError::Format { file, problem } if is_json(&file) => PackError::description(&file, problem),
         TransformerError::Format { file, problem } => PackError::weights(&file, problem),
         TransformerError::Setting {

@@ -8,6 +8,7 @@ use casebook_encoder::{
     TransformerError, TransformerOptions, WeightPrecision,
 };
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 /// What `tools/reference/make.py` wrote about one model.
@@ -75,6 +76,11 @@ pub(super) fn full() -> TransformerOptions {
     }
 }
 
+fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Pack {
     pub(super) fn new(name: &str) -> Self {
         let expected = fs::read(data().join(format!("{name}.expected.json"))).unwrap();
@@ -96,7 +102,7 @@ impl Pack {
         let listed = files.iter().map(|(from, to)| PackFile {
             name: to.clone(),
             bytes: fs::copy(data().join(from), folder.path().join(to)).unwrap(),
-            sha256: from.clone(),
+            sha256: sha256(&fs::read(data().join(from)).unwrap()),
         });
         let embeds = !expected.texts.is_empty();
         let manifest = PackManifest {
@@ -136,12 +142,13 @@ impl Pack {
         CrossEncoder::open_with(self.path(), &self.manifest, &full())
     }
 
-    /// Replaces a file, and what the manifest says of its length.
+    /// Replaces a file, and what the manifest says of it.
     pub(super) fn replace(&mut self, name: &str, bytes: &[u8]) {
         fs::write(self.path().join(name), bytes).unwrap();
         let listed = self.manifest.files.iter_mut().find(|file| file.name == name);
         if let Some(listed) = listed {
             listed.bytes = bytes.len() as u64;
+            listed.sha256 = sha256(bytes);
         }
     }
 

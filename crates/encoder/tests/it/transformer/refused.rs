@@ -1,6 +1,7 @@
 //! Packs whose parts do not fit each other: each is refused with the file and what is wrong in it.
 
 use casebook_encoder::{Architecture, CrossEncoder, PackTask, TransformerEncoder, TransformerError};
+use casebook_index::TextEncoder as _;
 use serde_json::json;
 
 use super::pack::Pack;
@@ -125,6 +126,23 @@ fn a_manifest_that_does_not_fit_is_refused() {
     let mut pack = Pack::new("bert-mean");
     pack.manifest.sparse = true;
     assert!(refused(&pack).starts_with("file sparse_linear.safetensors of the model pack cannot be read"));
+}
+
+#[test]
+fn weights_that_were_changed_under_their_length_are_refused_and_found_again_when_mended() {
+    let pack = Pack::new("bert-mean");
+    let text = "锁 lock";
+    let right = pack.encoder().unwrap().encode_query(text).unwrap();
+    assert!(pack.path().join(".checked").is_file(), "the next one reads no hashes");
+    let whole = pack.read("model.safetensors");
+    let mut changed = whole.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    std::fs::write(pack.path().join("model.safetensors"), &changed).unwrap();
+    for _ in 0..2 {
+        assert!(refused(&pack).contains("file model.safetensors of the model pack was changed"));
+    }
+    std::fs::write(pack.path().join("model.safetensors"), &whole).unwrap();
+    assert_eq!(pack.encoder().unwrap().encode_query(text).unwrap(), right);
 }
 
 #[test]
