@@ -77,6 +77,20 @@ impl Setup {
         self.open(parts)
     }
 
+    /// Opens the project to tell how its encoders stand: as [`service`](Self::service), and a chosen pack whose files are not
+    /// those of its manifest is among the problems.
+    pub(crate) fn service_for_status(&self) -> Result<Service, Failure> {
+        let chosen = self.chosen()?;
+        let (mut parts, options) = (parts(), options(&chosen, None));
+        if let Some(pack) = &chosen.model {
+            parts
+                .problems
+                .extend(check(pack).err().map(|failure| encoder_failed(&failure)));
+            parts.preferred = lazy_encoder(pack, options).ok();
+        }
+        self.open(parts)
+    }
+
     /// Opens the project for questions. What was chosen and cannot be used is among the problems, and what is compiled in
     /// answers for it.
     pub(crate) fn service_for_answers(&self) -> Result<Service, Failure> {

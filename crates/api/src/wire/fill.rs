@@ -1,7 +1,7 @@
 //! How the encoders of an index stand, and what a fill did, on the wire.
 
 use casebook_index::{EncoderStatus, FillEnd, FillReport, FillStatus};
-use casebook_ranker::Preferred;
+use casebook_ranker::{CHOSEN_ENCODER_FAILED, Preferred};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -157,9 +157,14 @@ impl From<&FillStatus> for FillStatusResponse {
 }
 
 impl FillStatusResponse {
-    /// Adds what was chosen and cannot be used.
+    /// Adds what was chosen and cannot be used. A chosen pack among it does not answer, whatever vectors there are of it.
     #[must_use]
     pub fn with_problems(mut self, problems: &[casebook_corpus::Degradation]) -> Self {
+        if problems.iter().any(|problem| problem.code == CHOSEN_ENCODER_FAILED) {
+            for encoder in &mut self.encoders {
+                encoder.answers = encoder.role == EncoderRole::Embedded;
+            }
+        }
         self.problems.extend(problems.iter().map(Degradation::from));
         self
     }

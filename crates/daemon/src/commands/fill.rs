@@ -28,16 +28,16 @@ pub(crate) fn run(common: &Common, command: &FillCommand) -> Result<(), Failure>
     match command {
         FillCommand::Fill(args) => fill(common, args),
         FillCommand::Pause => {
-            let service = Setup::new(common)?.service()?;
+            let service = Setup::new(common)?.service_for_status()?;
             service.pause_fill()?;
             status(common, &service)
         }
         FillCommand::Resume => {
-            let service = Setup::new(common)?.service()?;
+            let service = Setup::new(common)?.service_for_status()?;
             service.resume_fill()?;
             status(common, &service)
         }
-        FillCommand::Status => status(common, &Setup::new(common)?.service()?),
+        FillCommand::Status => status(common, &Setup::new(common)?.service_for_status()?),
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn fill_status(response: &FillStatusResponse) -> String {
             format!("{} of {}", encoder.vectors, encoder.units),
             encoder.missing.to_string(),
             encoder.refused.to_string(),
-            state(encoder).to_owned(),
+            state(encoder, response.filling && !response.paused).to_owned(),
         ]);
     }
     let encoders = if response.encoders.is_empty() {
@@ -63,10 +63,52 @@ fn role(role: EncoderRole) -> &'static str {
     }
 }
 
-fn state(encoder: &EncoderState) -> &'static str {
+/// `filling`: whether someone is at work, who fills the chosen one.
+fn state(encoder: &EncoderState, filling: bool) -> &'static str {
     match (encoder.answers, encoder.complete) {
         (true, _) => "answers",
         (false, true) => "complete",
-        (false, false) => "being filled",
+        (false, false) if filling && encoder.role == EncoderRole::Chosen => "being filled",
+        (false, false) => "not complete",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_someone_fills_is_being_filled() {
+        let encoder = |role| EncoderState {
+            revision: "pack.1".to_owned(),
+            role,
+            answers: false,
+            dimension: None,
+            sparse: false,
+            units: 2,
+            vectors: 1,
+            missing: 1,
+            refused: 0,
+            complete: false,
+            was_complete: false,
+        };
+        for (role, filling, paused, expected) in [
+            (EncoderRole::Chosen, true, false, true),
+            (EncoderRole::Chosen, true, true, false),
+            (EncoderRole::Chosen, false, false, false),
+            (EncoderRole::Kept, true, false, false),
+        ] {
+            let response = FillStatusResponse {
+                encoders: vec![encoder(role)],
+                filling,
+                paused,
+                problems: Vec::new(),
+            };
+            assert_eq!(
+                fill_status(&response).contains("being filled"),
+                expected,
+                "{response:?}"
+            );
+        }
     }
 }

@@ -395,5 +395,20 @@ fn a_fill_refuses_a_pack_that_was_changed_under_its_length() {
     }
     std::fs::write(&weights, &whole).unwrap();
     assert_eq!(sandbox.json(&["models", "fill"])["end"], "complete");
+    let answering = || {
+        let status = sandbox.json(&["models", "status"]);
+        let encoders = status["encoders"].as_array().unwrap().clone();
+        let answering = encoders.iter().find(|encoder| encoder["answers"] == true).unwrap();
+        (
+            answering["role"].as_str().unwrap().to_owned(),
+            status["problems"].clone(),
+        )
+    };
+    assert_eq!(answering(), ("chosen".to_owned(), json!([])));
+    std::fs::write(&weights, &changed).unwrap();
+    let (role, problems) = answering();
+    assert_eq!(role, "embedded");
+    assert_told(&problems, "chosen_encoder_failed", &["tiny", "was changed"]);
+    std::fs::write(&weights, &whole).unwrap();
     assert_eq!(sandbox.json(&["models", "verify"])["models"], json!(["tiny"]));
 }
