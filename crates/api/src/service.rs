@@ -125,9 +125,7 @@ impl Service {
             full,
             wait,
         })?;
-        if report.head_moved {
-            report.degradations.extend(self.top_up(observer));
-        }
+        report.degradations.extend(self.top_up(report.head_moved, observer));
         Ok(report)
     }
 

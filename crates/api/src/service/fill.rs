@@ -129,12 +129,14 @@ impl Service {
         (!coverage.is_complete()).then(|| Degradation::new(VECTOR_PARTIAL, detail))
     }
 
-    /// Makes the preferred encoder's vectors of the few units that an edit left without. More, and what a slow encoder has
-    /// not done in ten seconds, are left to a fill. What goes wrong is told and ends nothing: the embedded encoder finds those units.
-    pub(super) fn top_up(&self, observer: &dyn BuildObserver) -> Option<Degradation> {
+    /// Makes the preferred encoder's vectors of the few units that an edit left without, or an earlier refresh while filling
+    /// was paused. More are left to a fill, and what a slow encoder has not done in ten seconds to the next refresh. What goes wrong is told and ends nothing: the embedded encoder finds those units.
+    pub(super) fn top_up(&self, head_moved: bool, observer: &dyn BuildObserver) -> Option<Degradation> {
         let encoder = self.preferred()?;
         let coverage = self.coverage_of(encoder).ok().flatten()?;
-        if coverage.missing > FEW_UNITS {
+        // At a head that did not move there is only what a pause, or a lack of time, left.
+        let is_due = head_moved || coverage.missing > 0;
+        if !is_due || coverage.missing > FEW_UNITS || self.is_fill_paused() {
             return None;
         }
         let clock = &*self.parts.clock;
