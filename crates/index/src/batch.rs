@@ -44,8 +44,23 @@ impl LoadedInput {
 /// What an encoder made of an input.
 pub(crate) struct Made {
     vector: PassageVector,
-    /// `None` where none were asked for.
-    weights: Option<Vec<TokenWeight>>,
+    weights: Weights,
+}
+
+/// What became of the term weights of an input.
+enum Weights {
+    /// None were asked for.
+    NotAsked,
+    /// The sparse head refused the input.
+    Refused,
+    Made(Vec<TokenWeight>),
+}
+
+impl Made {
+    /// Whether the sparse head was asked for term weights and refused.
+    pub(crate) fn is_unweighed(&self) -> bool {
+        matches!(self.weights, Weights::Refused)
+    }
 }
 
 /// What an encoder was asked.
@@ -100,12 +115,15 @@ fn call(
             let both = encoder.encode_passages_and_weights(passages, cancel)?;
             let made = both.into_iter().map(|(vector, weights)| Made {
                 vector,
-                weights: Some(weights),
+                weights: weights.map_or(Weights::Refused, Weights::Made),
             });
             return Ok(made.collect());
         }
         let vectors = encoder.encode_passages(passages, cancel)?;
-        let made = vectors.into_iter().map(|vector| Made { vector, weights: None });
+        let made = vectors.into_iter().map(|vector| Made {
+            vector,
+            weights: Weights::NotAsked,
+        });
         Ok(made.collect())
     };
     let answer = catch_unwind(AssertUnwindSafe(ask));
@@ -133,9 +151,13 @@ pub(crate) fn keep(
         let blob = made.as_ref().and_then(|made| to_blob(&made.vector.vector));
         let windows = made.as_ref().map_or(0, |made| made.vector.input_windows);
         rows += store::keep_vector(tx, encoder, &input.hash, windows, blob.as_deref())?;
-        if let Some(weights) = made.as_ref().and_then(|made| made.weights.as_deref()) {
-            rows += store::keep_weights(tx, encoder, &input.hash, &weights_to_blob(weights))?;
-        }
+        let weights = match made.as_ref().map(|made| &made.weights) {
+            None | Some(Weights::NotAsked) => continue,
+            // Nothing is kept for it, so that it is not asked for again.
+            Some(Weights::Refused) => &[][..],
+            Some(Weights::Made(weights)) => weights,
+        };
+        rows += store::keep_weights(tx, encoder, &input.hash, &weights_to_blob(weights))?;
     }
     Ok(rows)
 }

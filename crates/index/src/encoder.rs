@@ -119,7 +119,7 @@ pub trait TextEncoder: Send + Sync {
 
     /// Returns vectors and term weights of the same passages, both in order. For encoders with a sparse head alone; one
     /// that makes the two in one pass says so here. What stands in `passages` beside the text, the headings apart, has no
-    /// part in the weights.
+    /// part in the weights. A passage that the sparse head alone refuses has its vector and no weights (`None`).
     ///
     /// # Errors
     /// As [`encode_passages`](Self::encode_passages); also where there is no sparse head.
@@ -127,23 +127,20 @@ pub trait TextEncoder: Send + Sync {
         &self,
         passages: &[Passage<'_>],
         cancel: &dyn Cancel,
-    ) -> Result<Vec<(PassageVector, Vec<TokenWeight>)>, EncodeError> {
+    ) -> Result<Vec<WeighedVector>, EncodeError> {
         let vectors = self.encode_passages(passages, cancel)?;
         let mut both = Vec::with_capacity(passages.len());
-        for (index, (passage, vector)) in passages.iter().zip(vectors).enumerate() {
+        for (passage, vector) in passages.iter().zip(vectors) {
             if cancel.cancelled() {
                 return Err(EncodeError::Cancelled);
             }
             let lines = passage.heading_path.iter().map(String::as_str).chain([passage.text]);
             let text = lines.collect::<Vec<_>>().join("\n");
-            let weights = self
-                .sparse_weights(&text, TextSide::Passage)
-                .map_err(|error| match error {
-                    EncodeError::Input { reason, .. } => EncodeError::Input { index, reason },
-                    EncodeError::Panicked { .. } => EncodeError::Panicked { index },
-                    other => other,
-                });
-            let weights = weights?.ok_or_else(|| EncodeError::Other("the encoder has no sparse head".into()))?;
+            let weights = match self.sparse_weights(&text, TextSide::Passage) {
+                Ok(None) => return Err(EncodeError::Other("the encoder has no sparse head".into())),
+                Err(EncodeError::Input { .. } | EncodeError::Panicked { .. }) => None,
+                other => other?,
+            };
             both.push((vector, weights));
         }
         Ok(both)
@@ -162,6 +159,9 @@ pub trait TextEncoder: Send + Sync {
         None
     }
 }
+
+/// A passage's vector, and its term weights unless the sparse head refused it.
+pub type WeighedVector = (PassageVector, Option<Vec<TokenWeight>>);
 
 /// An encoder cannot work.
 #[derive(Debug, thiserror::Error)]

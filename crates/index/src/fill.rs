@@ -106,6 +106,8 @@ pub struct FillReport {
     pub encoded: u64,
     /// Inputs that it refused in this fill.
     pub refused: u64,
+    /// Inputs that got a vector in this fill and that the sparse head refused.
+    pub unweighed: u64,
     /// Calls of the encoder.
     pub encoder_calls: u64,
     /// Rows written; 0 where nothing was to do.

@@ -26,6 +26,7 @@ pub use builder::{BuildObserver, BuildReport, BuildRequest, BuildStage, LockWait
 pub use casebook_chunker::{Locator, Unit, UnitKey, UnitKind};
 pub use encoder::{
     Cancel, EncodeError, EncoderRevision, Passage, PassageVector, TextEncoder, TextSide, TokenVector, TokenWeight,
+    WeighedVector,
 };
 pub use error::{BuildError, OpenError, ReadError};
 pub use fill::{EncoderStatus, FillEnd, FillError, FillObserver, FillProgress, FillReport, FillRequest, FillStatus};

@@ -20,6 +20,8 @@ pub struct FakePack {
     /// Inputs after which it fails.
     fails_after: AtomicU64,
     query_fails: bool,
+    /// Text at which the sparse head refuses.
+    weighs_not: Option<&'static str>,
     hook: Option<Hook>,
     encoded: Mutex<Vec<String>>,
     calls: AtomicU64,
@@ -38,6 +40,7 @@ impl FakePack {
             sparse: false,
             fails_after: AtomicU64::new(u64::MAX),
             query_fails: false,
+            weighs_not: None,
             hook: None,
             encoded: Mutex::default(),
             calls: AtomicU64::new(0),
@@ -49,6 +52,13 @@ impl FakePack {
     pub fn sparse(mut self) -> Self {
         self.sparse = true;
         self
+    }
+
+    /// Makes it offer term weights, and refuse every text that holds these words.
+    #[must_use]
+    pub fn sparse_but_for(mut self, words: &'static str) -> Self {
+        self.weighs_not = Some(words);
+        self.sparse()
     }
 
     /// Makes it return an error once it has encoded so many inputs.
@@ -160,6 +170,10 @@ impl TextEncoder for FakePack {
     fn sparse_weights(&self, text: &str, _: TextSide) -> Result<Option<Vec<TokenWeight>>, EncodeError> {
         if !self.sparse {
             return Ok(None);
+        }
+        if self.weighs_not.is_some_and(|words| text.contains(words)) {
+            let reason = "told to".to_owned();
+            return Err(EncodeError::Input { index: 0, reason });
         }
         let mut counts = std::collections::BTreeMap::<u32, f32>::new();
         for character in text.chars().filter(|character| !character.is_whitespace()) {

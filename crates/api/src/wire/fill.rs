@@ -19,6 +19,8 @@ pub struct FillResponse {
     pub encoded: u64,
     /// Inputs that it refused in this fill.
     pub refused_now: u64,
+    /// Inputs that got a vector in this fill and no term weights, because the sparse head refused them.
+    pub unweighed_now: u64,
     /// Calls of the encoder.
     pub encoder_calls: u64,
     /// Units in the index.
@@ -50,6 +52,7 @@ impl FillResponse {
             .to_owned(),
             encoded: report.encoded,
             refused_now: report.refused,
+            unweighed_now: report.unweighed,
             encoder_calls: report.encoder_calls,
             units: report.coverage.total,
             vectors: report.coverage.vectors(),

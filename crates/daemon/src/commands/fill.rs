@@ -96,6 +96,7 @@ fn fill_through(service: &Service, watch: &Watch, wait: &mut dyn FnMut()) -> Res
         if let Some(before) = before {
             report.encoded += before.encoded;
             report.refused += before.refused;
+            report.unweighed += before.unweighed;
             report.encoder_calls += before.encoder_calls;
             report.rows_written += before.rows_written;
             report.elapsed_ms += before.elapsed_ms;

@@ -15,6 +15,10 @@ pub(crate) fn fill(response: &FillResponse) -> String {
         let units = counted(usize::try_from(response.refused).unwrap_or(usize::MAX), "unit");
         text += &format!("\n! the encoder refused {units}; the embedded encoder finds them");
     }
+    if response.unweighed_now > 0 {
+        let inputs = counted(usize::try_from(response.unweighed_now).unwrap_or(usize::MAX), "unit");
+        text += &format!("\n! the sparse head refused {inputs}; the other lanes find them");
+    }
     text += &match response.end.as_str() {
         "complete" => format!("\n{encoder} answers questions now"),
         "paused" => "\nfilling is paused; `casebook models resume`, then `casebook models fill` go on".to_owned(),

@@ -22,7 +22,7 @@ impl ModelRow {
         serde_json::json!({
             "name": pack.name, "task": task(pack.task), "architecture": architecture(pack.architecture),
             "dimension": pack.dimension, "max_tokens": pack.max_tokens, "bytes": self.bytes(),
-            "licence": pack.licence, "revision": pack.revision, "source": pack.source, "in_use": self.uses
+            "term_weights": pack.sparse, "licence": pack.licence, "revision": pack.revision, "source": pack.source, "in_use": self.uses
         })
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn models(rows: &[ModelRow]) -> String {
         };
         table.add_row([
             pack.name.clone(),
-            task(pack.task).to_owned(),
+            with_terms(pack),
             architecture(pack.architecture).to_owned(),
             numbers,
             size(row.bytes()),
@@ -118,7 +118,7 @@ pub(crate) fn added_model(pack: &PackManifest) -> String {
         size(bytes),
         safe(&pack.licence),
         safe(&pack.source),
-        task(pack.task),
+        with_terms(pack),
         pack.max_tokens
     )
 }
@@ -129,6 +129,12 @@ fn size(bytes: u64) -> String {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
         _ => format!("{} MB", bytes.div_ceil(1_000_000)),
     }
+}
+
+/// What a pack does, and whether it weighs terms beside.
+fn with_terms(pack: &PackManifest) -> String {
+    let terms = if pack.sparse { " + term weights" } else { "" };
+    format!("{}{terms}", task(pack.task))
 }
 
 fn task(task: PackTask) -> &'static str {

@@ -51,6 +51,7 @@ struct Run<'a> {
     sparse: bool,
     effort: Effort,
     refused: u64,
+    unweighed: u64,
     rows: u64,
     dropped: u64,
     segment_rows: u64,
@@ -73,6 +74,7 @@ impl<'a> Run<'a> {
             sparse: false,
             effort: Effort::default(),
             refused: 0,
+            unweighed: 0,
             rows: 0,
             dropped: 0,
             segment_rows: 0,
@@ -152,12 +154,14 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// Writes the encoder down. Whether it offers term weights is found out by asking for some.
+    /// Writes the encoder down. Whether it offers term weights is found out by asking for some; a head that refuses the word
+    /// is a head, and what it refuses later is counted.
     fn register(&mut self, choose: bool) -> Result<(), FillError> {
         let encoder = self.encoder();
         let probe = || encoder.sparse_weights("term", TextSide::Passage);
         let offers = match catch_unwind(AssertUnwindSafe(probe)) {
             Ok(Ok(weights)) => Some(weights.is_some()),
+            Ok(Err(EncodeError::Input { .. } | EncodeError::Panicked { .. })) => Some(true),
             _ => None,
         };
         let stored = self.read(|db| store::encoder(db, encoder.revision()))?;
@@ -212,6 +216,7 @@ impl<'a> Run<'a> {
             other => FillError::Encode(other),
         })?;
         self.refused += made.iter().filter(|made| made.is_none()).count() as u64;
+        self.unweighed += made.iter().flatten().filter(|made| made.is_unweighed()).count() as u64;
         let revision = self.encoder().revision();
         self.rows += self.write(|tx| {
             let rows = keep(tx, revision, batch, &made)?;
@@ -341,6 +346,7 @@ impl<'a> Run<'a> {
             coverage,
             encoded: self.effort.inputs,
             refused: self.refused,
+            unweighed: self.unweighed,
             encoder_calls: self.effort.calls,
             rows_written: self.rows,
             segment_rows: self.segment_rows,

@@ -87,6 +87,25 @@ fn a_pack_that_comes_to_offer_weights_has_them_filled_in() {
 }
 
 #[test]
+fn what_the_sparse_head_refuses_keeps_its_vector_is_counted_and_is_not_asked_for_again() {
+    // The empty text stands in every other.
+    for (words, unweighed, found_by_terms) in [("banana", 1, 3), ("", 4, 0)] {
+        let fixture = Fixture::new();
+        fixture.build(&notes());
+        let pack = FakePack::new("pack.1").sparse_but_for(words);
+        let report = fill(&fixture.index, &pack);
+        assert_eq!((report.encoded, report.refused, report.unweighed), (4, 0, unweighed));
+        assert_eq!((report.coverage.vectors(), report.coverage.refused), (4, 0));
+        assert_eq!(pack.calls(), 1, "the others are not encoded twice");
+        let again = fill(&fixture.index, &pack);
+        assert_eq!((again.encoded, again.unweighed), (0, 0));
+        if found_by_terms > 0 {
+            assert_eq!(found(&fixture.snapshot(), &pack, "苹果", 9).len(), found_by_terms);
+        }
+    }
+}
+
+#[test]
 fn weights_that_are_gone_or_broken_hide_no_others() {
     let fixture = Fixture::new();
     fixture.build(&notes());
