@@ -23,18 +23,26 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use casebook_encoder::PackError;
 use casebook_index::Cancel;
 
 pub(crate) use endpoint::Endpoint;
 pub(crate) use environment::{Environment, Token};
 pub(crate) use error::HubError;
 pub(crate) use patience::{RealSleeper, Sleeper};
+pub(crate) use place::KeptDownload;
 pub(crate) use spec::HubSpec;
 
 use choice::choose;
 use client::Client;
 use place::Place;
 use transfer::Transfer;
+
+/// The model card.
+const CARD: &str = "README.md";
+/// The sparse head as it is read, and as it is not.
+const SPARSE: &str = "sparse_linear.safetensors";
+const SPARSE_PICKLE: &str = "sparse_linear.pt";
 
 /// Bytes of one model at most, unless told otherwise.
 pub(crate) const MAX_BYTES: u64 = 8 << 30;
@@ -55,6 +63,8 @@ pub(crate) struct HubOptions<'a> {
     pub(crate) silence: Duration,
     /// Waits between tries.
     pub(crate) sleeper: &'a dyn Sleeper,
+    /// A file on this machine that has this SHA-256, by what someone says: it is checked before it counts.
+    pub(crate) known: &'a dyn Fn(&str) -> Option<PathBuf>,
     /// Stops the download; what has come stays for the next try.
     pub(crate) cancel: &'a dyn Cancel,
 }
@@ -77,11 +87,28 @@ impl<'a> HubOptions<'a> {
             max_bytes: MAX_BYTES,
             connect: Duration::from_secs(20),
             silence: Duration::from_secs(30),
+            known: &|_| None,
             sleeper,
             cancel,
         })
     }
 }
+
+/// What is known of a model before its weights are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer<'a> {
+    /// The full commit.
+    pub(crate) revision: &'a str,
+    /// The licence as the hub tells it.
+    pub(crate) licence: Option<&'a str>,
+    /// The start of `README.md`, where there is one.
+    pub(crate) card: Option<&'a str>,
+    /// Whether the weights are a `.gguf`, which may tell more.
+    pub(crate) is_gguf: bool,
+}
+
+/// Refuses a model before its weights are asked for.
+pub(crate) type Refuse<'a> = &'a mut dyn FnMut(Offer<'_>) -> Result<(), PackError>;
 
 /// A model that has been downloaded and checked.
 #[derive(Debug)]
@@ -94,6 +121,8 @@ pub(crate) struct FetchedModel {
     pub(crate) licence: Option<String>,
     /// `hf:owner/name`.
     pub(crate) source: String,
+    /// Whether the repository has a sparse head that is a pickle, and so is not here.
+    pub(crate) lacks_sparse_head: bool,
     place: Place,
 }
 
@@ -146,7 +175,7 @@ pub(crate) trait HubProgress {
 }
 
 /// Downloads the files of a model that a pack is made from into a folder of their own below `into`, and checks each.
-/// What an interrupted call left is used.
+/// What an interrupted call left is used. `refuse` is asked once the card is here and before anything else is downloaded.
 ///
 /// # Errors
 /// When the model cannot be had, cannot be a pack, or is not what the hub said; [`HubError::code`] tells which.
@@ -154,6 +183,7 @@ pub(crate) fn fetch(
     spec: &HubSpec,
     into: &Path,
     options: &HubOptions<'_>,
+    refuse: Refuse<'_>,
     progress: &mut dyn HubProgress,
 ) -> Result<FetchedModel, HubError> {
     let client = Client::new(options)?;
@@ -181,18 +211,56 @@ pub(crate) fn fetch(
         all_done: 0,
         all_total: total,
     };
-    for file in &wanted {
+    // The card comes first: it may say that the rest is not wanted.
+    let (cards, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|file| file.name == CARD);
+    for file in cards {
         transfer.bring(file)?;
     }
+    let card = place.read_me()?;
+    let offer = Offer {
+        revision: &listing.commit,
+        licence: listing.licence.as_deref(),
+        card: card.as_deref(),
+        is_gguf: wanted.iter().any(|file| file.name.ends_with(".gguf")),
+    };
+    if let Err(error) = refuse(offer) {
+        // Nothing but the card has come by this call; what an earlier one brought is kept.
+        if !place.has_more_than(CARD) {
+            place.remove()?;
+        }
+        return Err(error.into());
+    }
+    for file in others {
+        transfer.bring(file)?;
+    }
+    let listed = |name: &str| listing.files.iter().any(|file| file.name == name);
+    let lacks_sparse_head = listed(SPARSE_PICKLE) && !listed(SPARSE);
     let licence = match listing.licence {
         Some(licence) => Some(licence),
-        None => place.read_me()?.as_deref().and_then(listing::licence_of_read_me),
+        None => card.as_deref().and_then(listing::licence_of_read_me),
     };
     Ok(FetchedModel {
         dir: place.files(),
         revision: listing.commit,
         licence,
         source: spec.source(),
+        lacks_sparse_head,
         place,
     })
+}
+
+/// Returns the downloads below `into` that wait for their import, or to go on.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub(crate) fn kept(into: &Path) -> Result<Vec<KeptDownload>, HubError> {
+    Place::list(into)
+}
+
+/// Removes a download that waits.
+///
+/// # Errors
+/// When another process is at it, or it cannot be removed.
+pub(crate) fn discard(into: &Path, kept: &KeptDownload) -> Result<(), HubError> {
+    Place::of(into, kept)?.remove()
 }

@@ -1,7 +1,8 @@
 //! A lock between processes that a crash releases.
 //!
 //! The operating system holds it for the open file, so it also excludes two holders within one process. The file itself
-//! says nothing and stays: removing it would let two processes hold locks on two files of one name.
+//! says nothing and stays: removing it would let two processes hold locks on two files of one name, unless everyone who
+//! takes it asks [`FileLock::is_at`].
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -15,7 +16,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// A held lock; dropping it, or the end of the process, releases it.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    file: File,
 }
 
 /// The outcome of waiting for a lock.
@@ -37,9 +38,26 @@ impl FileLock {
     pub fn try_acquire(path: &Path) -> Result<Option<Self>, FileError> {
         let file = create_private_file(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(FileError::at(path)(source)),
+        }
+    }
+
+    /// Returns whether the lock's file is still the one of this name. Where lock files are removed, whoever takes a lock has
+    /// to ask: it may have been taken on a file that was removed a moment before.
+    pub fn is_at(&self, path: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let id = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+            let ours = self.file.metadata().map(id);
+            ours.is_ok_and(|ours| std::fs::metadata(path).is_ok_and(|named| id(named) == ours))
+        }
+        // Elsewhere an open file keeps its name.
+        #[cfg(not(unix))]
+        {
+            self.file.metadata().is_ok() && path.exists()
         }
     }
 

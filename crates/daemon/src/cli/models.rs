@@ -27,7 +27,7 @@ pub(crate) enum ModelsCommand {
     Fill(FillCommand),
     /// Remove a model and its files
     Remove {
-        /// The model
+        /// The model, or hf:OWNER/NAME for what waits of a download
         name: String,
         /// Also when this project uses it
         #[arg(long)]

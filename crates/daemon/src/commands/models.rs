@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::{Common, ModelsCommand, UseModelArgs};
 use crate::failure::Failure;
+use crate::hub::HubSpec;
 use crate::progress::ImportBar;
 use crate::render::{InUse, ModelRow};
 use crate::settings::{self, EMBEDDED, EncoderSettings, PROJECT_FILE, Role};
@@ -61,6 +62,14 @@ fn list(common: &Common, setup: &Setup, store: &PackStore) -> Result<(), Failure
             String::new()
         }
     };
+    for kept in hub::kept(&setup.data_dir)? {
+        let size = kept.bytes.div_ceil(1_000_000);
+        problems.push(format!(
+            "a download of {0} waits ({size} MB): `casebook models add {0}` goes on with it, `casebook models remove {0}` \
+             removes it",
+            kept.source
+        ));
+    }
     if common.json {
         let models: Vec<_> = rows.iter().map(ModelRow::json).collect();
         return output::json(&json!({ "models": models, "problems": problems }));
@@ -188,6 +197,9 @@ fn check_task(role: Role, pack: &PackManifest) -> Result<(), Failure> {
 }
 
 fn remove(common: &Common, setup: &Setup, store: &PackStore, name: &str, force: bool) -> Result<(), Failure> {
+    if HubSpec::is_meant(name) {
+        return remove_downloads(common, setup, name);
+    }
     let uses = uses(setup, name)?;
     if !uses.is_empty() && !force {
         let message = format!(
@@ -201,6 +213,19 @@ fn remove(common: &Common, setup: &Setup, store: &PackStore, name: &str, force: 
         return output::json(&json!({ "removed": name }));
     }
     output::line(format!("Removed {name}"))
+}
+
+/// Removes what waits of a model on the hub.
+fn remove_downloads(common: &Common, setup: &Setup, source: &str) -> Result<(), Failure> {
+    let source = source.parse::<HubSpec>()?.source();
+    if hub::discard(&source, &setup.data_dir)? == 0 {
+        let message = format!("no download of {source} waits; a pack is removed by its name");
+        return Err(Failure::input("pack_unknown", message));
+    }
+    if common.json {
+        return output::json(&json!({ "removed": source }));
+    }
+    output::line(format!("Removed what had come of {source}"))
 }
 
 /// Who can help with a pack: the one table for all of the encoder's codes.

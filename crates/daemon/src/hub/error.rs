@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use casebook_api::{ApiError, ErrorKind};
+use casebook_encoder::PackError;
 
 use crate::failure::Failure;
 
@@ -137,6 +138,9 @@ pub(crate) enum HubError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The model is not wanted, for what is known before its weights are here.
+    #[error(transparent)]
+    Refused(#[from] PackError),
     /// The caller wants no more.
     #[error("the download was stopped; what has come is kept, run the command again to go on")]
     Cancelled,
@@ -163,6 +167,7 @@ impl HubError {
             Self::TooLarge { .. } => "hub_model_too_large",
             Self::Busy => "hub_busy",
             Self::Disk { .. } => "hub_unwritable",
+            Self::Refused(error) => error.code(),
             Self::Cancelled => "cancelled",
         }
     }
@@ -177,7 +182,8 @@ impl HubError {
             | Self::NotFound { .. }
             | Self::Denied { .. }
             | Self::Unusable { .. }
-            | Self::TooLarge { .. } => ErrorKind::Input,
+            | Self::TooLarge { .. }
+            | Self::Refused(_) => ErrorKind::Input,
             Self::Limited { .. } | Self::Unreachable { .. } | Self::Status { .. } | Self::Cancelled => {
                 ErrorKind::NotReady
             }
@@ -200,6 +206,10 @@ impl HubError {
 
 impl From<HubError> for Failure {
     fn from(error: HubError) -> Self {
+        let error = match error {
+            HubError::Refused(error) => return error.into(),
+            error => error,
+        };
         let message = error.to_string();
         let made = ApiError::new(error.code(), error.kind(), message);
         Self(match std::error::Error::source(&error) {

@@ -20,10 +20,25 @@ const READ_ME_BYTES: u64 = 64 << 10;
 /// Longer than any entity tag.
 const MAX_TAG: usize = 300;
 
+/// The folder of all downloads.
+const DOWNLOADS: &str = ".downloads";
+/// Ending of a lock's name.
+const LOCK: &str = ".lock";
+
+/// A download that waits for its import, or to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeptDownload {
+    /// `hf:owner/name`.
+    pub(crate) source: String,
+    pub(crate) bytes: u64,
+    folder: String,
+}
+
 /// The folder of one download, held for this process.
 #[derive(Debug)]
 pub(super) struct Place {
     root: PathBuf,
+    lock_path: PathBuf,
     _lock: FileLock,
 }
 
@@ -33,19 +48,62 @@ impl Place {
     /// # Errors
     /// When another process holds it, or it cannot be created.
     pub(super) fn open(into: &Path, spec: &HubSpec, commit: &str) -> Result<Self, HubError> {
-        let folder = into.join(".downloads");
+        let folder = into.join(DOWNLOADS);
         let name = format!("{}--{}--{commit}", spec.owner(), spec.name());
         create_private_dir(&folder).map_err(HubError::disk(&folder))?;
-        let lock_path = folder.join(format!("{name}.lock"));
-        let lock = FileLock::try_acquire(&lock_path).map_err(HubError::disk(&lock_path))?;
-        let place = Self {
-            root: folder.join(name),
-            _lock: lock.ok_or(HubError::Busy)?,
-        };
+        let place = Self::take(&folder, &name)?;
         for folder in [place.files(), place.parts()] {
             create_private_dir(&folder).map_err(HubError::disk(&folder))?;
         }
         Ok(place)
+    }
+
+    /// Takes a folder that is there or will be.
+    fn take(folder: &Path, name: &str) -> Result<Self, HubError> {
+        let lock_path = folder.join(format!("{name}{LOCK}"));
+        let lock = FileLock::try_acquire(&lock_path).map_err(HubError::disk(&lock_path))?;
+        // Who had it before may have removed its file.
+        let lock = lock.filter(|lock| lock.is_at(&lock_path)).ok_or(HubError::Busy)?;
+        Ok(Self {
+            root: folder.join(name),
+            lock_path,
+            _lock: lock,
+        })
+    }
+
+    /// Returns the downloads that wait in a folder.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub(super) fn list(into: &Path) -> Result<Vec<KeptDownload>, HubError> {
+        let folder = into.join(DOWNLOADS);
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(HubError::disk(&folder)(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(HubError::disk(&folder))?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let mut parts = name.split("--");
+            if let (true, Some(owner), Some(model), Some(_), None) =
+                (path.is_dir(), parts.next(), parts.next(), parts.next(), parts.next())
+            {
+                found.push(KeptDownload {
+                    source: format!("hf:{owner}/{model}"),
+                    bytes: bytes_below(&path),
+                    folder: name.to_owned(),
+                });
+            }
+        }
+        found.sort_by(|one, other| one.folder.cmp(&other.folder));
+        Ok(found)
+    }
+
+    /// Takes a download that waits.
+    pub(super) fn of(into: &Path, kept: &KeptDownload) -> Result<Self, HubError> {
+        Self::take(&into.join(DOWNLOADS), &kept.folder)
     }
 
     /// Returns the folder of whole files.
@@ -141,9 +199,18 @@ impl Place {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Removes the download. The lock's file stays: without it two processes could hold locks of one name.
+    /// Whether anything but one file has come.
+    pub(super) fn has_more_than(&self, name: &str) -> bool {
+        let only = self.files().join(name).metadata().map_or(0, |found| found.len());
+        bytes_below(&self.root) > only
+    }
+
+    /// Removes the download and, last and while it is held, the lock's file.
     pub(super) fn remove(self) -> Result<(), HubError> {
-        fs::remove_dir_all(&self.root).map_err(HubError::disk(&self.root))
+        if self.root.exists() {
+            fs::remove_dir_all(&self.root).map_err(HubError::disk(&self.root))?;
+        }
+        remove(&self.lock_path)
     }
 }
 
@@ -152,6 +219,17 @@ fn is_strong_tag(tag: &str) -> bool {
     let inner = |tag: &str| !tag.contains('"') && tag.bytes().all(|byte| byte.is_ascii_graphic());
     let quoted = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
     tag.len() <= MAX_TAG && quoted.is_some_and(inner)
+}
+
+/// A file that vanishes while it is counted counts as nothing.
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
 }
 
 fn remove(path: &Path) -> Result<(), HubError> {

@@ -56,7 +56,7 @@ impl From<HubError> for Setback {
 impl Transfer<'_> {
     /// Brings a file to its place, unless it is there already.
     pub(super) fn bring(&mut self, file: &WantedFile) -> Result<(), HubError> {
-        if !self.is_here(file)? {
+        if !self.is_here(file)? && !self.is_elsewhere(file)? {
             self.download(file)?;
         }
         self.all_done += file.size;
@@ -72,6 +72,24 @@ impl Transfer<'_> {
         }
         self.progress.step(HubStep::Checking { file: &file.name });
         Ok(difference(&path, file.size, &file.checksum, self.options)?.is_none())
+    }
+
+    /// Copies a file that a pack of this machine has; returns whether there was one and it is what the hub lists.
+    fn is_elsewhere(&mut self, file: &WantedFile) -> Result<bool, HubError> {
+        let Checksum::Sha256(sum) = &file.checksum else {
+            return Ok(false);
+        };
+        let Some(known) = (self.options.known)(sum).filter(|known| known.is_file()) else {
+            return Ok(false);
+        };
+        let part = self.place.part(file);
+        self.place.discard(file)?;
+        if std::fs::copy(&known, &part).is_err() || self.differs(file)?.is_some() {
+            self.place.discard(file)?;
+            return Ok(false);
+        }
+        self.place.publish(file)?;
+        Ok(true)
     }
 
     fn download(&mut self, file: &WantedFile) -> Result<(), HubError> {

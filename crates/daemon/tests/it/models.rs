@@ -412,3 +412,52 @@ fn a_fill_refuses_a_pack_that_was_changed_under_its_length() {
     std::fs::write(&weights, &whole).unwrap();
     assert_eq!(sandbox.json(&["models", "verify"])["models"], json!(["tiny"]));
 }
+
+#[test]
+fn what_is_refused_anyway_is_not_asked_of_the_hub() {
+    let sandbox = Sandbox::new();
+    add(&sandbox, &model(&sandbox, "tiny", false), &[]);
+    let refused_offline = |args: &[&str]| {
+        let mut command = sandbox.command(&[&["models", "add"], args, &["--json"]].concat());
+        command.env("HF_HUB_OFFLINE", "1");
+        let failed = crate::sandbox::finish(&mut command);
+        assert!([3, 5].contains(&failed.code), "{}", failed.stdout);
+        let failed = failed.json();
+        failed
+            .pointer("/error/code")
+            .and_then(Value::as_str)
+            .unwrap()
+            .to_owned()
+    };
+    for (args, code) in [
+        (&["hf:owner/name", "--name", "BAD!"] as &[&str], "pack_name_invalid"),
+        (&["hf:owner/tiny"], "pack_exists"),
+        (&["hf:owner/name", "--name", "tiny"], "pack_exists"),
+        (&["hf:owner/name", "--licence", "cc-by-nc-4.0"], "pack_licence_refused"),
+        (&["hf:owner/tiny", "--name", "other"], "hub_offline"),
+    ] {
+        assert_eq!(refused_offline(args), code, "{args:?}");
+    }
+    assert!(!sandbox.data_dir().join("downloads").exists());
+}
+
+#[test]
+fn a_download_that_waits_is_listed_and_can_be_removed() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.data_dir().join("downloads/.downloads/owner--name--0123/files");
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(place.join("model.safetensors"), [0; 9]).unwrap();
+    let listed = sandbox.json(&["models", "list"]);
+    let problem = listed["problems"][0].as_str().unwrap();
+    assert!(
+        problem.contains("`casebook models remove hf:owner/name`") && problem.contains("1 MB"),
+        "{problem}"
+    );
+    sandbox.json(&["models", "remove", "hf:owner/name"]);
+    assert!(!place.exists());
+    assert_eq!(sandbox.json(&["models", "list"])["problems"], json!([]));
+    assert_eq!(
+        refused(&sandbox, &["models", "remove", "hf:owner/name"], 3).0,
+        "pack_unknown"
+    );
+}

@@ -54,7 +54,8 @@ const FREE: &[&str] = &[
     "Zlib",
 ];
 
-/// Returns the licence to write down: what the caller says, else the first that is declared.
+/// Returns the licence to write down: what the caller says, else the first that is declared. Where declarations differ, one
+/// that is not known to be free counts before all others.
 ///
 /// # Errors
 /// [`PackError::LicenceMissing`] where nobody says any, [`PackError::LicenceRefused`] where one is not known to be free
@@ -64,10 +65,12 @@ pub(crate) fn decide(
     declared: impl IntoIterator<Item = Option<String>>,
     allowed: bool,
 ) -> Result<String, PackError> {
-    let found = asked
-        .map(ToOwned::to_owned)
-        .or_else(|| declared.into_iter().flatten().find(|text| !text.trim().is_empty()))
-        .ok_or(PackError::LicenceMissing)?;
+    let declared = declared.into_iter().flatten().filter(|text| !text.trim().is_empty());
+    let mut declared: Vec<String> = declared.collect();
+    let strictest = declared.iter().position(|text| !is_free(&canonical(text)));
+    let strictest = (!declared.is_empty()).then(|| declared.swap_remove(strictest.unwrap_or(0)));
+    let found = asked.map(ToOwned::to_owned).or(strictest);
+    let found = found.ok_or(PackError::LicenceMissing)?;
     let licence = canonical(&found);
     if licence.is_empty() || licence.len() > 200 || licence.chars().any(char::is_control) {
         return Err(PackError::LicenceMissing);
@@ -207,5 +210,18 @@ mod tests {
         assert_eq!(of_wheel(metadata).as_deref(), Some("MIT"));
         assert_eq!(of_wheel("Name: x\nLicense: MIT\n").as_deref(), Some("MIT"));
         assert_eq!(of_wheel("Name: x\n\nLicense: MIT"), None);
+    }
+
+    #[test]
+    fn of_declarations_that_differ_the_stricter_wins() {
+        let decide = |declared: &[&str]| {
+            let declared = declared.iter().map(|text| Some((*text).to_owned()));
+            decide(None, declared, false).map_err(|error| error.code())
+        };
+        assert_eq!(decide(&["mit", "apache-2.0"]), Ok("MIT".to_owned()));
+        assert_eq!(decide(&["mit", "cc-by-nc-4.0"]), Err("pack_licence_refused"));
+        assert_eq!(decide(&["cc-by-nc-4.0", "mit"]), Err("pack_licence_refused"));
+        assert_eq!(decide(&["", " ", "mit"]), Ok("MIT".to_owned()));
+        assert_eq!(decide(&[]), Err("pack_licence_missing"));
     }
 }

@@ -253,13 +253,6 @@ fn revision(bundle: &Bundle, files: &[PackFile]) -> Result<String, PackError> {
 
 /// The name of the pack: what the caller says, else made of the source, with what was done to it.
 fn name(request: &ImportRequest, bundle: &Bundle, found: &Found, described: &Described) -> Result<String, PackError> {
-    if let Some(name) = &request.name {
-        return Ok(name.clone());
-    }
-    let hub = request.source.as_deref().and_then(|source| source.strip_prefix("hf:"));
-    let hub = hub
-        .map(|id| id.split('@').next().unwrap_or(id))
-        .and_then(|id| id.rsplit('/').next());
     let own = bundle.name();
     // A wheel is NAME-VERSION-TAGS.whl, with underscores in the name.
     let wheel = (ending(&own) == "whl").then(|| own.split('-').next().unwrap_or(&own).replace('_', "-"));
@@ -276,20 +269,37 @@ fn name(request: &ImportRequest, bundle: &Bundle, found: &Found, described: &Des
     } else {
         inner
     };
-    let made = hub
-        .map(ToOwned::to_owned)
-        .or_else(|| described.title.clone())
+    if let Some(made) = early_name(request) {
+        check_pack_name(&made)?;
+        return Ok(made);
+    }
+    let title = described.title.clone();
+    let made = title
         .or(wheel)
         .or_else(|| (!inner.is_empty()).then(|| inner.to_owned()))
         .unwrap_or_else(|| stem.to_owned());
-    let made = pack_name(&made);
-    let made = if request.prune.is_some() {
-        format!("{made}-zh-en")
-    } else {
-        made
-    };
+    let made = finished_name(request, &made);
     check_pack_name(&made)?;
     Ok(made)
+}
+
+/// The name of a pack where it is known before the source is: what the caller says, else made of a repository's name.
+pub(crate) fn early_name(request: &ImportRequest) -> Option<String> {
+    if request.name.is_some() {
+        return request.name.clone();
+    }
+    let id = request.source.as_deref()?.strip_prefix("hf:")?;
+    let id = id.split('@').next().unwrap_or(id);
+    Some(finished_name(request, id.rsplit('/').next().unwrap_or(id)))
+}
+
+/// Makes a pack's name of a text, with what was done to it.
+fn finished_name(request: &ImportRequest, text: &str) -> String {
+    let made = pack_name(text);
+    match request.prune {
+        Some(_) => format!("{made}-zh-en"),
+        None => made,
+    }
 }
 
 /// The licence that a wheel's metadata declare.

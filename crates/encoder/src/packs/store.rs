@@ -8,9 +8,9 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use super::files;
-use super::names::check_pack_name;
-use super::staging::import;
-use super::{ImportRequest, Means, OnProgress, PACK_FORMAT, PackError, PackManifest, TryPack, checked, means};
+use super::names::{check_pack_name, check_path};
+use super::staging::{early_name, import};
+use super::{ImportRequest, Means, OnProgress, PACK_FORMAT, PackError, PackManifest, TryPack, checked, licence, means};
 
 /// The file in a pack's folder that describes it.
 pub(crate) const MANIFEST: &str = "pack.json";
@@ -107,6 +107,42 @@ impl PackStore {
         fs::rename(stage, &target).map_err(PackError::writing(&target))?;
         files::sync_dir(&self.dir)?;
         Ok(manifest)
+    }
+
+    /// Refuses what can be refused before the source is here: a name that is none, or that a pack of another source or
+    /// revision has, and a licence that is not taken. `card` is the model card, where it is here; the revision counts only
+    /// where the request has one.
+    ///
+    /// # Errors
+    /// As [`PackStore::add`] would.
+    pub fn check_request(&self, request: &ImportRequest, card: Option<&str>) -> Result<(), PackError> {
+        if let Some(name) = early_name(request)
+            && fs::symlink_metadata(self.path(&name)?).is_ok()
+        {
+            let same = |there: &PackManifest| {
+                let revision = request.revision.as_ref();
+                request.source.as_ref() == Some(&there.source) && revision.is_none_or(|asked| *asked == there.revision)
+            };
+            if !self.manifest(&name).is_ok_and(|there| same(&there)) {
+                return Err(PackError::Exists { name });
+            }
+        }
+        let declared = [card.and_then(licence::of_card), request.declared_licence.clone()];
+        match licence::decide(request.licence.as_deref(), declared, request.allow_licence) {
+            // Before the card is here, nobody has been asked.
+            Err(PackError::LicenceMissing) if card.is_none() => Ok(()),
+            decided => decided.map(drop),
+        }
+    }
+
+    /// Returns a file of some pack that has this SHA-256 by the manifest; what is in it is for the caller to check.
+    pub fn file_of(&self, sha256: &str) -> Option<PathBuf> {
+        let packs = self.list().ok()?.packs;
+        packs.iter().find_map(|pack| {
+            let file = pack.files.iter().find(|file| file.sha256 == sha256)?;
+            check_path(&file.name).ok()?;
+            Some(self.dir.join(&pack.name).join(&file.name))
+        })
     }
 
     /// Reads all manifests. Reads no other file: [`PackStore::verify`] does.

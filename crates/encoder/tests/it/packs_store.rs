@@ -1,6 +1,6 @@
 //! The store: what stays when things go wrong, and what `verify` sees.
 
-use casebook_encoder::{ImportStage, PackFault, PackStore};
+use casebook_encoder::{ImportRequest, ImportStage, PackFault, PackStore};
 
 use crate::packs_fixture::{Files, Shelf, from};
 
@@ -185,4 +185,57 @@ fn verify_does_not_follow_links() {
     std::fs::rename(&file, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
     assert!(matches!(&faults(&shelf, "m")[..], [PackFault::Unreadable(name, _)] if name == "config.json"));
+}
+
+#[test]
+fn a_request_is_checked_before_its_source_is_here() {
+    let shelf = Shelf::new();
+    let hub = |source: &str, revision: Option<&str>| ImportRequest {
+        source: Some(source.to_owned()),
+        revision: revision.map(ToOwned::to_owned),
+        licence: Some("MIT".to_owned()),
+        ..from(Files::bert().write(shelf.dir.path().join("m")))
+    };
+    let check = |request: &ImportRequest, card: Option<&str>| {
+        let checked = shelf.store.check_request(request, card);
+        checked.map_err(|error| error.code())
+    };
+    shelf.add(&hub("hf:a/m", Some("one"))).unwrap();
+    assert_eq!(check(&hub("hf:a/m", Some("one")), None), Ok(()));
+    assert_eq!(check(&hub("hf:a/m", None), None), Ok(()));
+    assert_eq!(check(&hub("hf:a/m", Some("two")), None), Err("pack_exists"));
+    assert_eq!(check(&hub("hf:b/m", Some("one")), None), Err("pack_exists"));
+    let named = |name: &str| ImportRequest {
+        name: Some(name.to_owned()),
+        ..hub("hf:b/m", None)
+    };
+    assert_eq!(check(&named("other"), None), Ok(()));
+    assert_eq!(check(&named("../m"), None), Err("pack_name_invalid"));
+    let declared = |licence: Option<&str>| ImportRequest {
+        licence: None,
+        declared_licence: licence.map(ToOwned::to_owned),
+        ..named("other")
+    };
+    let card = |licence: &str| format!("---\nlicense: {licence}\n---\n");
+    assert_eq!(check(&declared(None), None), Ok(()));
+    assert_eq!(check(&declared(None), Some("")), Err("pack_licence_missing"));
+    assert_eq!(check(&declared(Some("mit")), Some(&card("mit"))), Ok(()));
+    for (hub, read_me) in [("cc-by-nc-4.0", "mit"), ("mit", "cc-by-nc-4.0")] {
+        assert_eq!(
+            check(&declared(Some(hub)), Some(&card(read_me))),
+            Err("pack_licence_refused")
+        );
+    }
+}
+
+#[test]
+fn a_file_is_found_by_its_hash() {
+    let shelf = Shelf::new();
+    let pack = shelf
+        .add(&from(Files::bert().write(shelf.dir.path().join("m"))))
+        .unwrap();
+    let weights = pack.files.iter().find(|file| file.name == "model.safetensors").unwrap();
+    let found = shelf.store.file_of(&weights.sha256);
+    assert_eq!(found, Some(shelf.models().join("m/model.safetensors")));
+    assert_eq!(shelf.store.file_of(&"0".repeat(64)), None);
 }

@@ -100,3 +100,16 @@ fn one_holder_at_a_time() {
     let acquired = FileLock::wait(&path, Some(Duration::ZERO), &mut || false).unwrap();
     assert!(matches!(acquired, Waited::Acquired(_)));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_lock_knows_whether_its_file_still_has_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.lock");
+    let held = FileLock::try_acquire(&path).unwrap().unwrap();
+    assert!(held.is_at(&path));
+    std::fs::remove_file(&path).unwrap();
+    assert!(!held.is_at(&path));
+    let other = FileLock::try_acquire(&path).unwrap().unwrap();
+    assert!(other.is_at(&path) && !held.is_at(&path));
+}

@@ -12,9 +12,28 @@ use crate::progress::ImportBar;
 use crate::wire::Setup;
 use crate::{output, render};
 
+/// Why an import failed that may go well with another flag, more room or more patience.
+const MENDABLE: &[&str] = &[
+    "disk_full",
+    "pack_ambiguous",
+    "pack_exists",
+    "pack_licence_missing",
+    "pack_licence_refused",
+    "pack_store_busy",
+    "pack_store_unwritable",
+    "pack_too_large",
+    "pack_trial_failed",
+    "pack_unsupported",
+];
+const SPARSE_LEFT_OUT: &str = "sparse_linear.pt is a pickle and is not read: the pack weighs no terms; with a \
+                               sparse_linear.safetensors beside the model in a folder it would";
+
 pub(super) fn run(common: &Common, setup: &Setup, store: &PackStore, args: &AddModelArgs) -> Result<(), Failure> {
     let manifest = if HubSpec::is_meant(&args.source) {
-        let fetched = hub::fetch(args, &setup.data_dir)?;
+        let fetched = hub::fetch(args, &request(args), store, &setup.data_dir)?;
+        if fetched.lacks_sparse_head {
+            output::note(format!("! {SPARSE_LEFT_OUT}"));
+        }
         let request = ImportRequest {
             from: fetched.dir.clone(),
             source: Some(fetched.source.clone()),
@@ -27,10 +46,14 @@ pub(super) fn run(common: &Common, setup: &Setup, store: &PackStore, args: &AddM
                 .and_then(|file| Some(file.rsplit('/').next()?.to_owned())),
             ..request(args)
         };
-        let manifest = import(store, &request)?;
-        // Kept until here: an import that is refused for a missing flag does not download again.
-        fetched.discard()?;
-        manifest
+        match import(store, &request) {
+            // An import that is refused for want of a flag, or of room, does not download again.
+            Err(failure) if MENDABLE.contains(&failure.0.code) => return Err(failure),
+            imported => {
+                fetched.discard()?;
+                imported?
+            }
+        }
     } else {
         import(store, &request(args)).map_err(|failure| hint(failure, &args.source))?
     };

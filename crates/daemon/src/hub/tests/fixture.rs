@@ -201,6 +201,7 @@ impl Fixture {
             max_bytes: 64 << 20,
             connect: Duration::from_secs(10),
             silence: Duration::from_secs(10),
+            known: &|_| None,
             sleeper: &self.slept,
             cancel: &(),
         }
@@ -214,13 +215,23 @@ impl Fixture {
         self.fetch_telling(options, &mut Told::default())
     }
 
+    /// Downloads unless it is refused.
+    pub(super) fn fetch_unless(
+        &self,
+        options: &HubOptions<'_>,
+        refuse: Refuse<'_>,
+        progress: &mut dyn HubProgress,
+    ) -> Result<FetchedModel, HubError> {
+        fetch(&SPEC.parse().unwrap(), self.folder.path(), options, refuse, progress)
+    }
+
     /// Downloads, and checks what holds for every outcome.
     pub(super) fn fetch_telling(
         &self,
         options: &HubOptions<'_>,
         progress: &mut dyn HubProgress,
     ) -> Result<FetchedModel, HubError> {
-        let outcome = fetch(&SPEC.parse().unwrap(), self.folder.path(), options, progress);
+        let outcome = self.fetch_unless(options, &mut |_| Ok(()), progress);
         let shown = match &outcome {
             Ok(model) => format!("{model:?}"),
             Err(error) => format!("{error:?} {error}"),

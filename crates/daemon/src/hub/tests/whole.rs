@@ -51,7 +51,8 @@ fn a_model_comes_with_what_a_pack_needs_and_nothing_else() {
 fn a_revision_is_one_segment_of_the_address() {
     let fixture = Fixture::new(Hub::model(10));
     let spec = "hf:owner/model@refs/pr/7".parse().unwrap();
-    fetch(&spec, fixture.folder.path(), &fixture.options(), &mut Told::default()).unwrap();
+    let (options, mut told) = (fixture.options(), Told::default());
+    fetch(&spec, fixture.folder.path(), &options, &mut |_| Ok(()), &mut told).unwrap();
     assert_eq!(
         fixture.paths()[0],
         "/api/models/owner/model/revision/refs%2Fpr%2F7?blobs=true"
@@ -228,4 +229,77 @@ fn a_download_is_for_its_owner_alone() {
     let model = fixture.fetch().unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&model.dir), mode(&model.dir.join(WEIGHTS))), (0o700, 0o600));
+}
+
+#[test]
+fn what_is_not_wanted_is_refused_before_its_weights_are_asked_for() {
+    let fixture = Fixture::new(Hub::model(200_000));
+    let mut refuse = |offer: Offer<'_>| {
+        assert_eq!(
+            (offer.revision, offer.licence, offer.is_gguf),
+            (COMMIT, Some("apache-2.0"), false)
+        );
+        assert!(offer.card.unwrap().contains("license: mit"));
+        Err(casebook_encoder::PackError::LicenceMissing)
+    };
+    let refused = fixture.fetch_unless(&fixture.options(), &mut refuse, &mut Told::default());
+    assert_eq!(refused.unwrap_err().code(), "pack_licence_missing");
+    assert_eq!(fixture.paths().last().unwrap(), "README.md");
+    assert!(tree(fixture.folder.path()).is_empty(), "not even a lock stays");
+    // What an earlier call has brought is not thrown away for it.
+    drop(fixture.fetch().unwrap());
+    let mut refuse = |_: Offer<'_>| Err(casebook_encoder::PackError::LicenceMissing);
+    let refused = fixture.fetch_unless(&fixture.options(), &mut refuse, &mut Told::default());
+    assert!(refused.is_err());
+    drop(fixture.fetch().unwrap());
+    assert_eq!(fixture.asked_for(WEIGHTS).len(), 1);
+}
+
+#[test]
+fn weights_that_a_pack_has_are_copied_and_checked() {
+    let hub = Hub::model(5000);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let known = elsewhere.path().join("weights");
+    for (content, requests) in [(hub.content(WEIGHTS).to_owned(), 0), (noise(4999), 1)] {
+        std::fs::write(&known, content).unwrap();
+        let fixture = Fixture::new(hub.clone());
+        let known = |_: &str| Some(known.clone());
+        let options = HubOptions {
+            known: &known,
+            ..fixture.options()
+        };
+        let model = fixture.fetch_with(&options).unwrap();
+        assert_eq!(std::fs::read(model.dir.join(WEIGHTS)).unwrap(), hub.content(WEIGHTS));
+        assert_eq!(fixture.asked_for(WEIGHTS).len(), requests);
+    }
+}
+
+#[test]
+fn a_download_that_waits_is_listed_and_removed_with_its_lock() {
+    let fixture = Fixture::new(Hub::model(5000));
+    let folder = fixture.folder.path();
+    assert_eq!(kept(folder).unwrap(), []);
+    let model = fixture.fetch().unwrap();
+    let found = kept(folder).unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].source == "hf:owner/model" && found[0].bytes > 5000,
+        "{found:?}"
+    );
+    assert_eq!(discard(folder, &found[0]).unwrap_err().code(), "hub_busy");
+    drop(model);
+    discard(folder, &found[0]).unwrap();
+    assert!(tree(folder).is_empty());
+    fixture.fetch().unwrap().discard().unwrap();
+    assert!(tree(folder).is_empty());
+}
+
+#[test]
+fn a_sparse_head_that_is_a_pickle_is_told() {
+    let pickled = Hub::model(10).with("sparse_linear.pt", b"never", true);
+    assert!(Fixture::new(pickled.clone()).fetch().unwrap().lacks_sparse_head);
+    let both = pickled.with("sparse_linear.safetensors", b"x", true);
+    for hub in [both, Hub::model(10)] {
+        assert!(!Fixture::new(hub).fetch().unwrap().lacks_sparse_head);
+    }
 }
