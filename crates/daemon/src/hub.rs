@@ -61,6 +61,8 @@ pub(crate) struct HubOptions<'a> {
     pub(crate) connect: Duration,
     /// Longest silence of a connection before it counts as lost.
     pub(crate) silence: Duration,
+    /// A connection that brings next to nothing for so long counts as lost.
+    pub(crate) slowness: Duration,
     /// Waits between tries.
     pub(crate) sleeper: &'a dyn Sleeper,
     /// A file on this machine that has this SHA-256, by what someone says: it is checked before it counts.
@@ -87,6 +89,7 @@ impl<'a> HubOptions<'a> {
             max_bytes: MAX_BYTES,
             connect: Duration::from_secs(20),
             silence: Duration::from_secs(30),
+            slowness: Duration::from_secs(60),
             known: &|_| None,
             sleeper,
             cancel,

@@ -3,7 +3,7 @@
 //! Redirects are followed here and not by the HTTP library: each hop is checked, and the token never leaves the endpoint.
 
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ureq::http::{HeaderMap, Uri, header};
 use ureq::{Agent, Body};
@@ -22,6 +22,7 @@ pub(super) struct Client<'a> {
     endpoint: &'a Endpoint,
     token: Option<&'a Token>,
     silence: Duration,
+    slowness: Duration,
 }
 
 /// An answer of status 200, 206 or 416.
@@ -31,6 +32,49 @@ pub(super) struct Answer {
     pub(super) host: String,
     body: Body,
     silence: Duration,
+    pace: Pace,
+}
+
+/// Bytes that a connection has to bring within a window of time, for a start: about 1 kB each second of a minute.
+const LEAST: u64 = 60_000;
+
+/// How fast the bytes of an answer come. A server that sends a byte now and then is never silent, and never done.
+struct Pace {
+    window: Duration,
+    since: Instant,
+    brought: u64,
+}
+
+impl Pace {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how fast a connection is, is a matter of real time"
+    )]
+    fn start(window: Duration) -> Self {
+        Self {
+            window,
+            since: Instant::now(),
+            brought: 0,
+        }
+    }
+
+    /// Counts bytes.
+    ///
+    /// # Errors
+    /// When too few have come within a window.
+    fn count(&mut self, bytes: usize) -> std::io::Result<()> {
+        self.brought += bytes as u64;
+        let elapsed = self.since.elapsed();
+        if elapsed < self.window {
+            return Ok(());
+        }
+        if self.brought < LEAST {
+            let why = format!("{} bytes came within {elapsed:.0?}", self.brought);
+            return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, why));
+        }
+        *self = Self::start(self.window);
+        Ok(())
+    }
 }
 
 /// Why there is no answer.
@@ -70,6 +114,7 @@ impl<'a> Client<'a> {
             endpoint: &options.endpoint,
             token: options.token.as_ref(),
             silence: options.silence,
+            slowness: options.slowness,
         })
     }
 
@@ -131,6 +176,7 @@ impl<'a> Client<'a> {
             host: origin.host.clone(),
             body,
             silence: self.silence,
+            pace: Pace::start(self.slowness),
         })
     }
 }
@@ -146,11 +192,6 @@ impl Answer {
         self.body.content_length()
     }
 
-    /// Returns the bytes that follow, as one reader; its errors go to [`Answer::lost`].
-    pub(super) fn reader(&mut self) -> impl Read + '_ {
-        self.body.as_reader()
-    }
-
     /// Returns what a failed read means.
     pub(super) fn lost(&self, error: std::io::Error) -> Trouble {
         trouble(ureq::Error::from(error), &self.host, self.silence)
@@ -159,7 +200,7 @@ impl Answer {
     /// Reads everything, `limit` bytes at most.
     pub(super) fn read_all(mut self, limit: u64) -> Result<Vec<u8>, Trouble> {
         let mut bytes = Vec::new();
-        let read = self.reader().take(limit.saturating_add(1)).read_to_end(&mut bytes);
+        let read = (&mut self).take(limit.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| self.lost(error))?;
         if bytes.len() as u64 > limit {
             return Err(HubError::Answer {
@@ -169,6 +210,17 @@ impl Answer {
             .into());
         }
         Ok(bytes)
+    }
+}
+
+/// The bytes that follow; errors go to [`Answer::lost`].
+impl Read for Answer {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.body.as_reader().read(buffer)?;
+        if read > 0 {
+            self.pace.count(read)?;
+        }
+        Ok(read)
     }
 }
 

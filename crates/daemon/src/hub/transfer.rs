@@ -170,7 +170,16 @@ impl Transfer<'_> {
             headers.push(("range", range.as_str()));
             headers.extend(tag.map(|tag| ("if-range", tag)));
         }
-        self.client.get(self.spec, &path, &headers)
+        let answered = self.client.get(self.spec, &path, &headers);
+        answered.map_err(|trouble| match trouble {
+            // The listing named the model and this file of it.
+            Trouble::Fatal(HubError::NotFound { .. }) => Trouble::Fatal(HubError::Transfer {
+                host: self.client.host().to_owned(),
+                file: file.name.clone(),
+                why: "it lists the file and does not have it; try again later, or name another revision".to_owned(),
+            }),
+            other => other,
+        })
     }
 
     fn receive(&mut self, file: &WantedFile, answer: &mut Answer, part: &mut File, from: u64) -> Result<(), Setback> {
@@ -180,7 +189,7 @@ impl Transfer<'_> {
         self.tell(file, done, 0);
         loop {
             stop_if_asked(self.options)?;
-            let read = answer.reader().read(&mut buffer);
+            let read = answer.read(&mut buffer);
             let read = match read {
                 Ok(0) => break,
                 Ok(read) => read,

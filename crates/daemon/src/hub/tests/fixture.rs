@@ -201,6 +201,7 @@ impl Fixture {
             max_bytes: 64 << 20,
             connect: Duration::from_secs(10),
             silence: Duration::from_secs(10),
+            slowness: Duration::from_secs(60),
             known: &|_| None,
             sleeper: &self.slept,
             cancel: &(),

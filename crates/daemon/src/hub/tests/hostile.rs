@@ -140,6 +140,28 @@ fn silence_is_a_lost_connection() {
 }
 
 #[test]
+fn a_drip_is_a_lost_connection() {
+    for listing in [true, false] {
+        let fixture = Fixture::changed(Hub::model(5000), move |asked, _, usual| {
+            let dripping = if listing { "/revision/main?blobs=true" } else { WEIGHTS };
+            if asked.path.ends_with(dripping) {
+                usual.sent(Way::DripAfter(0))
+            } else {
+                usual
+            }
+        });
+        let options = HubOptions {
+            slowness: Duration::from_millis(50),
+            ..fixture.options()
+        };
+        let error = fixture.fetch_with(&options).unwrap_err();
+        assert_eq!(error.code(), "hub_unreachable", "{error}");
+        assert!(error.to_string().contains("bytes came within"), "{error}");
+        assert_eq!(fixture.pauses(), [1, 2, 4, 8]);
+    }
+}
+
+#[test]
 fn a_server_that_never_answers_is_given_up() {
     let fixture = Fixture::changed(Hub::model(10), |_, _, _| Reply::new(200, "").sent(Way::Raw));
     let error = fixture.fetch().unwrap_err();

@@ -191,3 +191,17 @@ fn every_failure_says_who_can_help() {
     };
     assert_eq!(kind(differs), ErrorKind::CheckFailed);
 }
+
+#[test]
+fn a_listed_file_that_is_not_there_is_named() {
+    let fixture = Fixture::changed(Hub::model(10), |asked, _, usual| {
+        if asked.path.ends_with(WEIGHTS) {
+            Reply::new(404, "").with("x-error-code", "EntryNotFound")
+        } else {
+            usual
+        }
+    });
+    let error = fixture.fetch().unwrap_err();
+    assert_eq!(error.code(), "hub_transfer_invalid");
+    assert!(error.to_string().contains(WEIGHTS), "{error}");
+}

@@ -39,6 +39,8 @@ pub(super) enum Way {
     CutAfter(usize),
     /// With its length, and nothing comes after so many bytes while the connection stays.
     HangAfter(usize),
+    /// With its length, and after so many bytes one at a time.
+    DripAfter(usize),
     /// In chunks, without a length.
     Chunked,
     /// Without a length; the end of the connection is the end.
@@ -97,7 +99,7 @@ impl Reply {
             Way::Raw => (String::new(), self.body.clone()),
             Way::UntilClosed => (head + "\r\n", self.body.clone()),
             Way::Chunked => (head + "transfer-encoding: chunked\r\n\r\n", chunked()),
-            Way::Whole => (self.with_length(head), self.body.clone()),
+            Way::Whole | Way::DripAfter(_) => (self.with_length(head), self.body.clone()),
             Way::CutAfter(n) | Way::HangAfter(n) => {
                 (self.with_length(head), self.body[..n.min(self.body.len())].to_vec())
             }
@@ -146,8 +148,20 @@ impl Server {
                         nth
                     };
                     let reply = answer(&request, nth);
+                    let bytes = reply.bytes();
+                    let at_once = match reply.way {
+                        Way::DripAfter(n) => (bytes.len() - reply.body.len() + n).min(bytes.len()),
+                        _ => bytes.len(),
+                    };
+                    let _ = stream.set_nodelay(true);
                     // A client that has heard enough hangs up.
-                    let _ = stream.write_all(&reply.bytes());
+                    let _ = stream.write_all(&bytes[..at_once]);
+                    for byte in &bytes[at_once..] {
+                        if end.load(Ordering::SeqCst) || stream.write_all(&[*byte]).is_err() {
+                            break;
+                        }
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
                     while matches!(reply.way, Way::HangAfter(_)) && !end.load(Ordering::SeqCst) {
                         std::thread::sleep(Duration::from_millis(5));
                     }
