@@ -48,6 +48,14 @@ impl ApiError {
         self.details.extend(chain(error));
         self
     }
+
+    /// As [`because`](Self::because), for an error whose own text the message repeats: one without causes adds nothing.
+    fn because_of_causes(self, error: &(dyn std::error::Error + 'static)) -> Self {
+        match error.source() {
+            Some(_) => self.because(error),
+            None => self,
+        }
+    }
 }
 
 impl ApiError {
@@ -95,7 +103,7 @@ impl From<BuildError> for ApiError {
                 "the index cannot be written; check free space and permissions of its folder",
             ),
         };
-        Self::new(code, kind, message).because(&error)
+        Self::new(code, kind, message).because_of_causes(&error)
     }
 }
 
@@ -128,7 +136,7 @@ impl From<FillError> for ApiError {
                 "the index cannot be written; check free space and permissions of its folder",
             ),
         };
-        Self::new(code, kind, message).because(&error)
+        Self::new(code, kind, message).because_of_causes(&error)
     }
 }
 

@@ -164,7 +164,10 @@ fn a_pause_keeps_a_refresh_from_making_vectors() {
     ask(&service);
     service.fill(&()).unwrap();
     service.pause_fill().unwrap();
-    assert_eq!(service.check_can_fill().unwrap_err().code, "fill_paused");
+    let paused = service.check_can_fill().unwrap_err();
+    assert_eq!((paused.code, paused.details.len()), ("fill_paused", 0));
+    let running = ApiError::from(casebook_index::FillError::Busy);
+    assert_eq!((running.code, running.details.len()), ("fill_running", 0));
     project.write("07.md", "edited 编辑");
     assert_eq!(
         told(&ask(&service)),
