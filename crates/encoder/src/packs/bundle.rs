@@ -113,6 +113,7 @@ impl Bundle {
             Some(entry) if entry.bytes > limits.text_bytes => Err(PackError::TooLarge {
                 what: entry.path.clone(),
                 found: entry.bytes,
+                unit: "bytes",
                 limit: limits.text_bytes,
             }),
             _ => Ok(()),
@@ -231,6 +232,7 @@ fn check_total(bytes: u64, limits: &ImportLimits) -> Result<(), PackError> {
     Err(PackError::TooLarge {
         what: "the model".to_owned(),
         found: bytes,
+        unit: "bytes",
         limit: limits.total_bytes,
     })
 }
@@ -242,6 +244,7 @@ fn check_count(count: usize, limits: &ImportLimits) -> Result<(), PackError> {
     Err(PackError::TooLarge {
         what: "the number of files".to_owned(),
         found: count as u64,
+        unit: "files",
         limit: limits.files as u64,
     })
 }

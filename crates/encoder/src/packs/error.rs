@@ -48,13 +48,15 @@ pub enum PackError {
         why: &'static str,
     },
     /// More bytes or files than allowed.
-    #[error("{what} is too large: {found}, at most {limit}")]
+    #[error("{what} is too large: {found} {unit}, at most {limit}")]
     TooLarge {
         /// What.
         what: String,
-        /// What was found, in the unit of the limit.
+        /// What was found.
         found: u64,
-        /// The limit: bytes, files, or bytes for each packed byte.
+        /// What is counted: bytes, files, or bytes for each packed byte.
+        unit: &'static str,
+        /// The limit.
         limit: u64,
     },
     /// The weights are a pickle.

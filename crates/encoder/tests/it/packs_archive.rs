@@ -85,7 +85,7 @@ fn names_that_are_there_twice() {
     refused(
         &replace(&archive, b"config.jsoN", b"config.json"),
         "pack_path_unsafe",
-        "twice",
+        "\"config.json\" is refused: the archive has it twice",
     );
 }
 

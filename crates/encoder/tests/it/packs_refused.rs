@@ -211,7 +211,11 @@ fn a_tokenizer_that_is_too_large_to_be_read() {
     request.limits.text_bytes = tokenizer;
     shelf.add(&request).unwrap();
     request.limits.text_bytes = tokenizer - 1;
-    shelf.refuses(&request, "pack_too_large", "tokenizer.json");
+    shelf.refuses(
+        &request,
+        "pack_too_large",
+        &format!("tokenizer.json is too large: {tokenizer} bytes, at most"),
+    );
 }
 
 #[test]

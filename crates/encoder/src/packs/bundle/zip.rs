@@ -4,7 +4,7 @@
 //! is unpacked; what comes out is counted against it again.
 
 use std::collections::HashSet;
-use std::io::{Cursor, Read, Seek};
+use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -25,7 +25,41 @@ pub fn zip_listing(bytes: &[u8], limits: &ImportLimits) -> Result<Vec<BundleEntr
 }
 
 pub(super) fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>, PackError> {
-    ZipArchive::new(reader).map_err(|error| broken(&error))
+    let archive = ZipArchive::new(reader).map_err(|error| broken(&error))?;
+    if archive.has_duplicate_names() {
+        let start = archive.central_directory_start();
+        let name = duplicate(archive.into_inner(), start);
+        return Err(twice(name.as_deref().unwrap_or("a file")));
+    }
+    Ok(archive)
+}
+
+fn twice(path: &str) -> PackError {
+    unsafe_path(path, "the archive has it twice")
+}
+
+/// Looks through a directory for a name that is there twice: the reader above keeps the last of them alone.
+fn duplicate<R: Read + Seek>(mut reader: R, start: u64) -> Option<String> {
+    const HEADER: usize = 46;
+    const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
+    let mut seen = HashSet::new();
+    reader.seek(SeekFrom::Start(start)).ok()?;
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut header = [0; HEADER];
+        reader.read_exact(&mut header).ok()?;
+        if header[..4] != SIGNATURE {
+            return None;
+        }
+        let length = |at: usize| usize::from(u16::from_le_bytes([header[at], header[at + 1]]));
+        let mut rest = vec![0; length(28) + length(30) + length(32)];
+        reader.read_exact(&mut rest).ok()?;
+        rest.truncate(length(28));
+        let name = String::from_utf8_lossy(&rest).into_owned();
+        if !seen.insert(name.clone()) {
+            return Some(name);
+        }
+    }
 }
 
 pub(super) fn broken(error: &ZipError) -> PackError {
@@ -38,10 +72,6 @@ pub(super) fn check<R: Read + Seek>(
     limits: &ImportLimits,
 ) -> Result<Vec<BundleEntry>, PackError> {
     check_count(archive.len(), limits)?;
-    let twice = |path: &str| unsafe_path(path, "the archive has it twice");
-    if archive.has_duplicate_names() {
-        return Err(twice("a file"));
-    }
     let mut entries = Vec::new();
     let mut total = 0_u64;
     let mut seen = HashSet::new();
@@ -71,6 +101,7 @@ pub(super) fn check<R: Read + Seek>(
             return Err(PackError::TooLarge {
                 what: format!("what each packed byte of {path} unpacks to"),
                 found: ratio,
+                unit: "bytes",
                 limit: limits.ratio,
             });
         }
