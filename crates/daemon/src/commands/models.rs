@@ -179,7 +179,12 @@ fn choose(common: &Common, setup: &Setup, store: &PackStore, args: &UseModelArgs
         .iter()
         .map(|(role, name)| format!("{} = \"{name}\"", role.key()))
         .collect();
-    output::line(format!("Wrote {} to {}", set.join(", "), file.display()))
+    let next = if args.name.as_deref().is_some_and(|name| name != EMBEDDED) {
+        "\nNext: `casebook models fill` makes its vectors; the embedded encoder answers until they are complete"
+    } else {
+        ""
+    };
+    output::line(format!("Wrote {} to {}{next}", set.join(", "), file.display()))
 }
 
 fn check_task(role: Role, pack: &PackManifest) -> Result<(), Failure> {

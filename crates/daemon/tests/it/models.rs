@@ -112,7 +112,10 @@ fn a_model_comes_is_used_and_goes() {
     let archive = sandbox.outside("judge.zip");
     zip(&model(&sandbox, "judge", true), &archive);
     assert_eq!(add(&sandbox, &archive, &["--name", "judge-1"])["task"], "rerank");
-    sandbox.json(&["models", "use", "tiny", "--reranker", "judge-1"]);
+    let used = sandbox
+        .run(&["models", "use", "tiny", "--reranker", "judge-1"])
+        .expect(0);
+    assert!(used.stdout.contains("Next: `casebook models fill`"), "{}", used.stdout);
     let file = std::fs::read_to_string(sandbox.root().join("casebook.toml")).unwrap();
     let expected = "# 项目\nid = 'x' # mine\n\n[encoder]\nmodel = \"tiny\"\nreranker = \"judge-1\"\n";
     assert_eq!(file, expected);
