@@ -18,7 +18,7 @@ use crate::{
     RankedScore, RankerConfig, Stage, StageLatency, Tools,
 };
 
-/// The query has no letter and no digit, and no lane found anything.
+/// The query has no letter and no digit, and nothing was found that answers it.
 pub const QUERY_WITHOUT_TERMS: &str = "query_without_terms";
 
 /// Where what may not be shown fills a lane's answer, the lane is asked for so many times more.
@@ -97,12 +97,6 @@ pub fn activate(
         }
         reach *= REACH_STEP;
     };
-    if hits.is_empty() && !request.query.chars().any(char::is_alphanumeric) {
-        degradations.push(Degradation::new(
-            QUERY_WITHOUT_TERMS,
-            "the query has no letter and no digit",
-        ));
-    }
     watch.lap(Stage::Fusion);
 
     let weigh = |records: &[UnitRecord]| {
@@ -130,6 +124,12 @@ pub fn activate(
         attach(&mut selection, &mut hits, &mut guard, config);
     }
     degradations.append(&mut guard.degradations);
+    if selection.picked.is_empty() && !request.query.chars().any(char::is_alphanumeric) {
+        degradations.push(Degradation::new(
+            QUERY_WITHOUT_TERMS,
+            "the query has no letter and no digit",
+        ));
+    }
     let mut activation = answer(request, lanes, config, tools, hits, &selection);
     activation.dense_source = dense_source;
     activation.degradations = distinct(degradations);

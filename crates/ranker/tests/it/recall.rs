@@ -191,6 +191,15 @@ fn a_lane_of_ones_own_keeps_its_name() {
 
 #[test]
 fn a_query_without_terms_is_an_empty_answer() {
+    let near = world("???")
+        .note("a", &["one"])
+        .dense(&["a#0"])
+        .scores(&[("one", 0.0)])
+        .run();
+    assert_eq!(
+        (packet(&near).as_str(), codes(&near).as_slice()),
+        ("", &["query_without_terms"][..])
+    );
     check(&world("\"(?!"), "", &["vector_lane_unavailable", "query_without_terms"]);
     check(&world("无人知道"), "", &["vector_lane_unavailable"]);
     check(
