@@ -415,6 +415,35 @@ fn vectors_that_cannot_be_written_to_files_are_found_all_the_same() {
 }
 
 #[test]
+fn a_full_build_mends_what_has_no_sign_of_being_behind() {
+    let mut fixture = Fixture::new();
+    let memory = notes(NOTES);
+    fixture.build(&notes(NOTES / 2));
+    let list = || {
+        files(&fixture.dir().join("vectors"))
+            .into_iter()
+            .map(|path| (fs::read(&path).unwrap(), path))
+    };
+    let before: Vec<_> = list().collect();
+    fixture.build(&memory);
+    for (_, path) in list() {
+        fs::remove_file(path).unwrap();
+    }
+    for (bytes, path) in before {
+        fs::write(path, bytes).unwrap();
+    }
+    assert!(is_free(&fixture.build(&memory)), "nothing tells");
+    let request = BuildRequest {
+        full: true,
+        ..request(&memory, Some(&fixture.encoder))
+    };
+    let report = fixture.index.build(&request).unwrap();
+    assert_eq!((report.segment_rows > 0, report.encoder_calls), (true, 0));
+    fixture.reopen();
+    assert_eq!(dense(&fixture.snapshot(), 5).1, Vec::<String>::new());
+}
+
+#[test]
 fn a_pack_has_segments_of_its_own() {
     let mut fixture = Fixture::new();
     let memory = notes(NOTES);

@@ -38,12 +38,12 @@ impl Run<'_> {
     }
 
     /// Writes what no segment has, and what was found damaged or missing. `is_made` where the encoder of the build made
-    /// vectors. Segments that cannot be written are no reason to fail: the database has everything.
+    /// vectors. A full build looks at all of them, since a folder that could not be written has no sign of it. Segments that cannot be written are no reason to fail: the database has everything.
     pub(super) fn cover(&mut self, is_made: bool) -> Step<()> {
         for (number, (encoder, dimension)) in self.asked()?.into_iter().enumerate() {
             let segments = self.segments(&encoder, dimension);
-            let is_due = (is_made && number == 0 && self.request.encoder.is_some()) || !segments.is_whole();
-            if !is_due {
+            let is_made = is_made && number == 0 && self.request.encoder.is_some();
+            if !is_made && !self.request.full && segments.is_whole() {
                 continue;
             }
             match segments.cover(&self.db, &encoder) {
