@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use casebook_encoder::{PackManifest, PackStore, PackTask};
 
 use super::Layers;
+use super::layers::Place;
 use crate::failure::Failure;
 
 /// The name of what is compiled in.
@@ -81,7 +82,7 @@ pub(crate) struct ChosenPack {
     pub(crate) role: Role,
     pub(crate) name: String,
     /// Where the setting stands.
-    place: String,
+    place: Place,
     /// Folder and manifest, or why it cannot be used.
     pub(crate) found: Result<(PathBuf, PackManifest), Failure>,
 }
@@ -89,12 +90,15 @@ pub(crate) struct ChosenPack {
 impl ChosenPack {
     /// Who chose it and what to do, to be put behind a reason.
     pub(crate) fn advice(&self) -> String {
+        let way_back = match &self.place {
+            Place::Environment(variable) => format!("unset {variable}"),
+            _ => self.role.way_back().to_owned(),
+        };
         format!(
-            "; {} = {:?} stands in {}: `{}` goes back to {}, `casebook models add` adds a pack",
+            "; {} = {:?} stands in {}: `{way_back}` goes back to {}, `casebook models add` adds a pack",
             self.role.key(),
             self.name,
             self.place,
-            self.role.way_back(),
             self.role.embedded()
         )
     }
@@ -149,7 +153,7 @@ fn pack(layers: &Layers, store: &PackStore, role: Role) -> Result<Option<ChosenP
     };
     Ok(Some(ChosenPack {
         role,
-        place: layers.place(role.key()).to_string(),
+        place: layers.place(role.key()),
         name,
         found,
     }))
@@ -216,6 +220,17 @@ mod tests {
                 assert!(error.message.contains(part), "{part}: {}", error.message);
             }
         }
+        let mut from_variable = layers("");
+        from_variable
+            .add_variable("CASEBOOK_ENCODER_MODEL".to_owned(), "x")
+            .unwrap();
+        let found = encoder(&from_variable, &store).unwrap();
+        let Failure(error) = found.model.unwrap().usable().unwrap_err();
+        assert!(
+            error.message.contains("`unset CASEBOOK_ENCODER_MODEL`"),
+            "{}",
+            error.message
+        );
         let failure = encoder(&layers("[encoder]\nmodel = '../e'"), &store).unwrap_err();
         assert_eq!(failure.0.code, "pack_name_invalid");
     }

@@ -101,7 +101,7 @@ impl Layers {
         Ok(())
     }
 
-    fn add_variable(&mut self, name: String, text: &str) -> Result<(), Failure> {
+    pub(super) fn add_variable(&mut self, name: String, text: &str) -> Result<(), Failure> {
         if OTHER_VARIABLES.contains(&name.as_str()) {
             return Ok(());
         }
