@@ -43,11 +43,11 @@ pub struct TransformerOptions {
 }
 
 impl Default for TransformerOptions {
-    /// One thread per processor, half precision.
+    /// One thread per processor, f32: turning half precision back costs a short text more than reading twice as much.
     fn default() -> Self {
         Self {
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            precision: WeightPrecision::Half,
+            precision: WeightPrecision::Full,
         }
     }
 }
@@ -55,7 +55,8 @@ impl Default for TransformerOptions {
 /// How matrices are kept in memory. Sums are in f32 either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightPrecision {
-    /// 11 significant bits, two bytes: half the memory, and faster for short texts, which wait for the memory.
+    /// 11 significant bits, two bytes: half the memory, and slower for short texts, where turning them back is most of the
+    /// work.
     Half,
     /// As f32, four bytes.
     Full,

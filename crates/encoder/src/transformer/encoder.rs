@@ -53,7 +53,7 @@ impl std::fmt::Debug for TransformerEncoder {
 }
 
 impl TransformerEncoder {
-    /// Opens the pack in a folder, with one thread per processor and weights in half precision.
+    /// Opens the pack in a folder, with [`TransformerOptions::default`].
     ///
     /// # Errors
     /// When a file is missing, malformed or does not fit the manifest; the error names it.
