@@ -4,7 +4,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::activation::softmax;
-use super::matrix::tile::{Rows, Start, Target, most_rows, multiply, width};
+use super::matrix::tile::{Start, Target, most_rows, multiply, pack, width};
 
 /// Inputs of one product: as long as the weights' parts, so that a panel stays in the first-level cache.
 const DEPTH: usize = 256;
@@ -40,6 +40,7 @@ pub(super) struct Scratch {
     keys: Vec<f32>,
     values: Vec<f32>,
     scores: Vec<f32>,
+    packed: Vec<f32>,
 }
 
 /// Writes what each token takes from those that it sees: `fused` rows in, rows of all query heads out.
@@ -100,18 +101,17 @@ impl WithSimd for Attention<'_> {
                     let rows = together.min(self.tokens - row);
                     let seen = if self.heads.causal { row + rows } else { self.tokens };
                     let scores = &mut self.scratch.scores[..rows * padded];
+                    let packed = &mut self.scratch.packed;
+                    packed.clear();
+                    pack(&self.fused[row * stride + head * size..], stride, rows, size, packed);
                     for panel in 0..seen.div_ceil(width).min(key_panels) {
-                        let from = Rows {
-                            numbers: &self.fused[row * stride + head * size..],
-                            stride,
-                        };
                         let mut target = Target {
                             numbers: &mut scores[panel * width..],
                             stride: padded,
                             columns: width,
                         };
                         let weights = &self.scratch.keys[panel * width * size..][..width * size];
-                        multiply(simd, rows, from, weights, size, &mut target, Start::Zero);
+                        multiply(simd, rows, packed, weights, &mut target, Start::Zero);
                     }
                     let mut sums = [1.0; 16];
                     for (at, (scores, sum)) in scores.chunks_exact_mut(padded).zip(&mut sums).enumerate() {
@@ -119,6 +119,8 @@ impl WithSimd for Attention<'_> {
                         *sum = softmax(&mut scores[..own], scale);
                         scores[own..seen].fill(0.0);
                     }
+                    packed.clear();
+                    pack(scores, padded, rows, seen, packed);
                     for panel in 0..value_panels {
                         let first = head * size + panel * width;
                         let mut target = Target {
@@ -128,13 +130,10 @@ impl WithSimd for Attention<'_> {
                         };
                         for token in (0..seen).step_by(DEPTH) {
                             let depth = DEPTH.min(seen - token);
-                            let from = Rows {
-                                numbers: &scores[token..],
-                                stride: padded,
-                            };
+                            let scores = &packed[token * rows..][..depth * rows];
                             let weights = &self.scratch.values[(panel * self.tokens + token) * width..];
                             let start = if token == 0 { Start::Zero } else { Start::Keep };
-                            multiply(simd, rows, from, &weights[..depth * width], depth, &mut target, start);
+                            multiply(simd, rows, scores, &weights[..depth * width], &mut target, start);
                         }
                     }
                     for (at, sum) in sums[..rows].iter().enumerate() {

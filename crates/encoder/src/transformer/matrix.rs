@@ -3,13 +3,15 @@
 //! One kernel serves both a query of a few tokens and a document of hundreds: each panel of weights is read from memory once,
 //! turned into f32 in the first-level cache where it is kept in half precision, and multiplied with all rows of the
 //! activations. So a short input costs one pass over the weights, and a long one runs from the caches. The weights are
-//! packed when they are loaded; nothing is packed, padded or reserved while encoding.
+//! packed when they are loaded, the activations once for all panels; nothing is padded or reserved while encoding.
 
 pub(super) mod tile;
 
+use std::cell::Cell;
+
 use pulp::{Arch, Simd, WithSimd};
 
-use self::tile::{Rows, Start, Target, WIDEST, most_rows, multiply, width};
+use self::tile::{Start, Target, WIDEST, most_rows, multiply, pack, width};
 use super::activation::gelu;
 use super::weights::to_half;
 use super::{TransformerError, WeightPrecision, Weights, weights::Name};
@@ -168,6 +170,11 @@ fn power(exponent: i32) -> f32 {
     f32::from_bits(((exponent + 127) as u32) << 23)
 }
 
+thread_local! {
+    /// Packed activations: one buffer for all products of a thread, since a fresh one costs more than filling it.
+    static PACKED: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+}
+
 struct Width;
 
 impl WithSimd for Width {
@@ -195,9 +202,14 @@ impl WithSimd for Product<'_> {
         let Matrix { outputs, inputs, .. } = *self.matrix;
         let width = width::<S>();
         let mut decoded = [0.0; DEPTH * WIDEST];
+        let mut packed = PACKED.take();
+        packed.clear();
         // Parts of about one size, so that no part is too small to pay for its decoding.
         let depth = inputs.div_ceil(inputs.div_ceil(DEPTH));
         let together = self.rows.div_ceil(self.rows.div_ceil(most_rows::<S>()));
+        for rows in self.activations.chunks(together * inputs) {
+            pack(rows, inputs, rows.len() / inputs, inputs, &mut packed);
+        }
         for panel in 0..outputs.div_ceil(width) {
             let first = panel * width;
             let columns = width.min(outputs - first);
@@ -219,16 +231,13 @@ impl WithSimd for Product<'_> {
                 };
                 for row in (0..self.rows).step_by(together) {
                     let together = together.min(self.rows - row);
-                    let from = Rows {
-                        numbers: &self.activations[row * inputs + input..],
-                        stride: inputs,
-                    };
+                    let rows = &packed[row * inputs + together * input..][..together * depth];
                     let mut target = Target {
                         numbers: &mut self.results[row * outputs + first..],
                         stride: outputs,
                         columns,
                     };
-                    multiply(simd, together, from, weights, depth, &mut target, start);
+                    multiply(simd, together, rows, weights, &mut target, start);
                     if self.then == Then::Gelu && input + depth == inputs {
                         for row in 0..together {
                             gelu(&mut target.numbers[row * outputs..][..columns]);
@@ -237,6 +246,7 @@ impl WithSimd for Product<'_> {
                 }
             }
         }
+        PACKED.set(packed);
     }
 }
 

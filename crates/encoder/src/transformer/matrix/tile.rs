@@ -1,7 +1,8 @@
 //! The innermost product: a few rows of activations times one panel of weights, in registers.
 //!
 //! A panel holds `width` outputs side by side, input after input, so that one broadcast number of a row meets a whole
-//! register of weights. Every output is summed over its inputs in rising order with fused multiply-adds, so how many rows
+//! register of weights. The rows are packed likewise, input after input: then the loop walks over two slices and checks no
+//! bound, which would keep the sums out of the registers. Every output is summed over its inputs in rising order with fused multiply-adds, so how many rows
 //! are computed together never changes a bit.
 
 use pulp::Simd;
@@ -20,14 +21,20 @@ pub(in crate::transformer) enum Start<'a> {
     Keep,
 }
 
-/// Numbers in rows that lie a fixed distance apart.
-#[derive(Clone, Copy)]
-pub(in crate::transformer) struct Rows<'a> {
-    pub(in crate::transformer) numbers: &'a [f32],
-    pub(in crate::transformer) stride: usize,
+/// Adds `count` rows of `inputs` numbers, which lie `stride` apart, to what is packed: input after input, the number of
+/// each row.
+pub(in crate::transformer) fn pack(numbers: &[f32], stride: usize, count: usize, inputs: usize, packed: &mut Vec<f32>) {
+    let from = packed.len();
+    packed.resize(from + count * inputs, 0.0);
+    for (row, numbers) in numbers.chunks(stride).take(count).enumerate() {
+        let places = packed[from + row..].iter_mut().step_by(count);
+        places
+            .zip(&numbers[..inputs])
+            .for_each(|(place, number)| *place = *number);
+    }
 }
 
-/// Such rows to be written.
+/// Rows to be written, a fixed distance apart.
 pub(in crate::transformer) struct Target<'a> {
     pub(in crate::transformer) numbers: &'a mut [f32],
     pub(in crate::transformer) stride: usize,
@@ -51,21 +58,20 @@ pub(in crate::transformer) fn most_rows<S: Simd>() -> usize {
     }
 }
 
-/// Multiplies at most [`most_rows`] rows with a panel of `inputs` times [`width`] numbers.
+/// Multiplies at most [`most_rows`] packed rows with a panel of as many inputs times [`width`] numbers.
 #[inline(always)]
 pub(in crate::transformer) fn multiply<S: Simd>(
     simd: S,
     rows: usize,
-    from: Rows<'_>,
+    packed: &[f32],
     panel: &[f32],
-    inputs: usize,
     target: &mut Target<'_>,
     start: Start<'_>,
 ) {
     macro_rules! by_rows {
         ($registers:literal, [$($count:literal)*]) => {
             match rows {
-                $($count => tile::<S, $registers, $count>(simd, from, panel, inputs, target, start),)*
+                $($count => tile::<S, $registers, $count>(simd, packed, panel, target, start),)*
                 _ => unreachable!("more rows than are computed together"),
             }
         };
@@ -81,19 +87,17 @@ pub(in crate::transformer) fn multiply<S: Simd>(
 #[inline(always)]
 fn tile<S: Simd, const REGISTERS: usize, const ROWS: usize>(
     simd: S,
-    from: Rows<'_>,
+    packed: &[f32],
     panel: &[f32],
-    inputs: usize,
     target: &mut Target<'_>,
     start: Start<'_>,
 ) {
-    let rows: [&[f32]; ROWS] = std::array::from_fn(|row| &from.numbers[row * from.stride..][..inputs]);
-    let panel = &S::as_simd_f32s(panel).0[..inputs * REGISTERS];
+    let inputs = packed.as_chunks::<ROWS>().0;
+    let panel = S::as_simd_f32s(panel).0.as_chunks::<REGISTERS>().0;
     let mut sums = [[simd.splat_f32s(0.0); REGISTERS]; ROWS];
-    for input in 0..inputs {
-        let weights: [S::f32s; REGISTERS] = std::array::from_fn(|register| panel[input * REGISTERS + register]);
+    for (numbers, weights) in inputs.iter().zip(panel) {
         for row in 0..ROWS {
-            let number = simd.splat_f32s(rows[row][input]);
+            let number = simd.splat_f32s(numbers[row]);
             for register in 0..REGISTERS {
                 sums[row][register] = simd.mul_add_e_f32s(number, weights[register], sums[row][register]);
             }
