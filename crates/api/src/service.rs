@@ -334,12 +334,20 @@ fn open_index(project: &Project) -> Result<Index, ApiError> {
     ))
 }
 
-/// Skipped files are named where the index was written; after that a count is enough.
+/// Skipped files are named where the index was written; after that a count is enough. What is no matter of a file is told
+/// each time.
 fn told_once(report: BuildReport) -> Vec<Degradation> {
-    if report.head_moved || report.degradations.is_empty() {
+    if report.head_moved {
         return report.degradations;
     }
-    let count = report.degradations.len();
-    let detail = format!("{count} problem(s) in the memory folder; `casebook index` names them");
-    vec![Degradation::new(FILES_SKIPPED, detail)]
+    let (files, mut told): (Vec<_>, Vec<_>) = report
+        .degradations
+        .into_iter()
+        .partition(|degradation| degradation.path.is_some());
+    if !files.is_empty() {
+        let count = files.len();
+        let detail = format!("{count} problem(s) in the memory folder; `casebook index` names them");
+        told.push(Degradation::new(FILES_SKIPPED, detail));
+    }
+    told
 }

@@ -55,6 +55,20 @@ fn one_bad_file_never_stops_the_others() {
     );
 }
 
+#[test]
+fn trouble_of_the_index_is_not_told_as_skipped_files() {
+    let sandbox = Sandbox::with(&[("a.md", "Alpha.\n")]);
+    let index = sandbox.json(&["index"]);
+    assert_eq!(index["degradations"], serde_json::json!([]));
+    let vectors = sandbox.root().join(".casebook/vectors");
+    std::fs::remove_dir_all(&vectors).unwrap();
+    std::fs::write(&vectors, "in the way").unwrap();
+    let answer = sandbox.json(&["activate", "alpha"]);
+    let codes = texts(&answer["degradations"], "/code");
+    assert!(codes.contains(&"vector_segments_unwritten".to_owned()), "{answer:#}");
+    assert!(!codes.contains(&"files_skipped".to_owned()), "{answer:#}");
+}
+
 /// Bytes of the database's pages that no header check sees.
 #[test]
 fn a_broken_index_heals_within_the_question() {
