@@ -99,6 +99,9 @@ pub(crate) fn activation(response: &ActivateResponse) -> String {
         candidates(&mut text, found);
     }
     degradations(&mut text, &response.degradations);
+    if let (Some(_), Some(encoder)) = (&response.candidates, &response.encoder) {
+        push!(text, "encoder {encoder}");
+    }
     let run = response.run_id.as_deref().unwrap_or("not recorded");
     let budget = response.budget;
     push!(
