@@ -116,7 +116,7 @@ pub struct RankerConfig {
     pub lexical_limit: usize,
     /// What the word lanes count in the merged lexical list.
     pub lexical_weights: LexicalWeights,
-    /// Units that the dense list holds at most.
+    /// Units that the dense list holds at most; four times as many where a contextual encoder answers.
     pub dense_limit: usize,
     /// Which fusion is gone on with.
     pub fusion: Fusion,

@@ -63,7 +63,7 @@ pub(crate) fn gather(
             shares(&sound, config.lexical_limit),
         ));
     }
-    let dense = pool.take(recall.dense.as_ref(), config.dense_limit, degradations);
+    let dense = pool.take(recall.dense.as_ref(), recall.dense_limit, degradations);
     pool.note(&dense, |scores| &mut scores.dense);
     let lexical = lexical_list(&identity, &words, config);
     pool.note(&lexical, |scores| &mut scores.lexical);
@@ -94,7 +94,7 @@ impl Pool {
     ) -> Result<Self, UnitSourceError> {
         let words = recall.identity.iter().chain(&recall.words);
         let lists = words.map(|list| (list, config.lexical_limit));
-        let lists = lists.chain(recall.dense.iter().map(|list| (list, config.dense_limit)));
+        let lists = lists.chain(recall.dense.iter().map(|list| (list, recall.dense_limit)));
         let keys: BTreeSet<_> = lists
             .flat_map(|(list, limit)| list.hits.iter().take(limit * recall.reach))
             .map(|hit| hit.unit_key.clone())

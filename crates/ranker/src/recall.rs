@@ -32,6 +32,8 @@ pub(crate) struct Recall {
     pub(crate) words: Vec<LaneList>,
     pub(crate) dense: Option<LaneList>,
     pub(crate) dense_source: Option<DenseSource>,
+    /// Units that the dense list holds at most.
+    pub(crate) dense_limit: usize,
     /// How many times its limit each lane was asked for.
     pub(crate) reach: usize,
     pub(crate) degradations: Vec<Degradation>,
@@ -41,10 +43,11 @@ pub(crate) struct Recall {
 
 /// Asks every lane for `reach` times its limit: the identity and word lanes on this thread, the vector lane on another.
 pub(crate) fn recall(query: &str, lanes: &Lanes<'_>, config: &RankerConfig, reach: usize, clock: &dyn Clock) -> Recall {
-    let (lexical_limit, dense_limit) = (config.lexical_limit * reach, config.dense_limit * reach);
+    let dense_limit = dense::limit(lanes, config);
+    let lexical_limit = config.lexical_limit * reach;
     let ask_words = || timed(clock, || ask_words(query, lanes, lexical_limit));
     let (words, dense) = if dense::can_ask(lanes) {
-        let ask_dense = || timed(clock, || dense::ask(query, lanes, dense_limit));
+        let ask_dense = || timed(clock, || dense::ask(query, lanes, dense_limit * reach));
         std::thread::scope(|scope| {
             let spawned = std::thread::Builder::new().spawn_scoped(scope, ask_dense);
             let words = ask_words();
@@ -56,7 +59,7 @@ pub(crate) fn recall(query: &str, lanes: &Lanes<'_>, config: &RankerConfig, reac
             (words, dense)
         })
     } else {
-        (ask_words(), (dense::ask(query, lanes, dense_limit), 0))
+        (ask_words(), (dense::ask(query, lanes, dense_limit * reach), 0))
     };
     let (((identity, word_lists), mut degradations), lexical_micros) = words;
     let ((dense, dense_degradations), dense_micros) = dense;
@@ -67,6 +70,7 @@ pub(crate) fn recall(query: &str, lanes: &Lanes<'_>, config: &RankerConfig, reac
         words: word_lists,
         dense,
         dense_source,
+        dense_limit,
         reach,
         degradations,
         lexical_micros,

@@ -13,13 +13,25 @@ use casebook_index::{LaneHit, TextEncoder, VectorLane};
 
 use super::{Asked, LaneList, ask_lane, behind};
 use crate::error::with_causes;
-use crate::{DenseSource, Lanes, Preferred};
+use crate::{DenseSource, Lanes, Preferred, RankerConfig};
 
 /// A list, and whose vectors it is from.
 type DenseList = Option<(LaneList, DenseSource)>;
 
 /// The chosen encoder did not work. For a question, the embedded one answered.
 pub const CHOSEN_ENCODER_FAILED: &str = "chosen_encoder_failed";
+
+/// How many times longer the list of a contextual encoder is: near copies of one text, such as licence headers, are nearer
+/// to any question in their language than its answer in another one, and would fill the list.
+const DEEPER: usize = 4;
+
+/// Returns how many units the dense list holds at most, by the encoder that is to answer.
+pub(super) fn limit(lanes: &Lanes<'_>, config: &RankerConfig) -> usize {
+    let preferred = lanes.preferred.filter(Preferred::answers);
+    let encoder = preferred.map(|preferred| preferred.encoder).or(lanes.encoder);
+    let is_contextual = encoder.is_some_and(|encoder| encoder.is_contextual());
+    config.dense_limit * if is_contextual { DEEPER } else { 1 }
+}
 
 /// Returns whether there is anything to ask.
 pub(super) fn can_ask(lanes: &Lanes<'_>) -> bool {

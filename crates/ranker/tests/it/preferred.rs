@@ -99,6 +99,13 @@ fn the_answer_tells_whose_vectors_it_is_from_and_trusts_a_pack_more() {
 }
 
 #[test]
+fn the_list_of_a_pack_is_longer() {
+    let shallow = |coverage| notes(coverage).config(|config| config.dense_limit = 1).run();
+    assert_eq!(dense(&shallow(coverage(4, 0, true))), OF_PACK);
+    assert_eq!(dense(&shallow(coverage(4, 3, false))), "a#0 0.900");
+}
+
+#[test]
 fn until_it_is_complete_the_embedded_encoder_answers_the_whole_list() {
     check(
         &notes(coverage(4704, 4292, false)),
