@@ -130,3 +130,14 @@ fn sync_dir(folder: &Path) -> Result<(), FileError> {
 fn sync_dir(_folder: &Path) -> Result<(), FileError> {
     Ok(())
 }
+
+/// Returns the bytes of all files below a folder. A file that vanishes while it is counted counts as nothing.
+pub fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}

@@ -12,6 +12,6 @@ mod migrate;
 
 pub use database::{OpenOptions, Synchronous, is_corrupt, open};
 pub use error::{DatabaseError, FileError};
-pub use file::{NewFile, create_private_dir, create_private_file, read_at, write_atomic};
+pub use file::{NewFile, bytes_below, create_private_dir, create_private_file, read_at, write_atomic};
 pub use lock::{FileLock, Waited};
 pub use migrate::{Migration, migrate};

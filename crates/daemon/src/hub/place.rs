@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use casebook_storage::{FileLock, create_private_dir, create_private_file, write_atomic};
+use casebook_storage::{FileLock, bytes_below, create_private_dir, create_private_file, write_atomic};
 
 use super::choice::WantedFile;
 use super::{HubError, HubSpec};
@@ -219,17 +219,6 @@ fn is_strong_tag(tag: &str) -> bool {
     let inner = |tag: &str| !tag.contains('"') && tag.bytes().all(|byte| byte.is_ascii_graphic());
     let quoted = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
     tag.len() <= MAX_TAG && quoted.is_some_and(inner)
-}
-
-/// A file that vanishes while it is counted counts as nothing.
-fn bytes_below(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
-        Ok(found) => found.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }
 
 fn remove(path: &Path) -> Result<(), HubError> {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use casebook_storage::bytes_below;
+
 /// Where the files of an index are.
 pub(crate) struct Files {
     pub(crate) dir: PathBuf,
@@ -82,15 +84,4 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// A file that vanishes while it is counted counts as nothing.
-fn bytes_below(dir: &Path) -> u64 {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(found) if found.is_dir() => bytes_below(&entry.path()),
-        Ok(found) => found.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }
