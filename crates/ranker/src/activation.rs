@@ -95,6 +95,11 @@ pub struct DenseSource {
 }
 
 impl DenseSource {
+    /// Returns whether there is a source and it is contextual.
+    pub fn is_contextual(source: Option<&Self>) -> bool {
+        source.is_some_and(|source| source.is_contextual)
+    }
+
     pub(crate) fn of(encoder: &dyn TextEncoder) -> Self {
         Self {
             encoder: encoder.revision().clone(),

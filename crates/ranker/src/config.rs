@@ -55,7 +55,7 @@ pub struct FusionWeights {
 impl FusionWeights {
     /// Returns the share of the dense list for a candidate in the query's language, given whose vectors it is from.
     pub fn dense_share(&self, source: Option<&DenseSource>) -> f32 {
-        if source.is_some_and(|source| source.is_contextual) {
+        if DenseSource::is_contextual(source) {
             self.contextual_dense
         } else {
             self.dense

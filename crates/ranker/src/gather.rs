@@ -161,10 +161,9 @@ impl Pool {
     ) -> Vec<Hit> {
         let rrf = fuse(&positions(lexical), &positions(dense), config.rrf_k, usize::MAX);
         let is_foreign = |position: &usize| self.hits[*position].language.is_foreign_to(query_language);
-        let is_contextual = dense_source.is_some_and(|source| source.is_contextual);
         let weights = &config.fusion_weights;
         let dense_share = weights.dense_share(dense_source);
-        let dense = dense_shares(dense, is_foreign, is_contextual);
+        let dense = dense_shares(dense, is_foreign, DenseSource::is_contextual(dense_source));
         let weighted = fuse_weighted(lexical, &dense, is_foreign, dense_share, weights);
         self.note(&rrf, |scores| &mut scores.rrf);
         self.note(&weighted, |scores| &mut scores.weighted);

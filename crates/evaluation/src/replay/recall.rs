@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use casebook_ranker::{
-    Candidate, Disposition, Fusion, RankedScore, Stage, UnitKey, dense_shares, fuse, fuse_weighted, merge_words, shares,
+    Candidate, DenseSource, Disposition, Fusion, RankedScore, Stage, UnitKey, dense_shares, fuse, fuse_weighted,
+    merge_words, shares,
 };
 
 use super::{Check, Trace, difference, near, same, same_total};
@@ -125,8 +126,7 @@ impl Trace<'_> {
         };
         let is_foreign = |key: &(u32, bool, _)| key.1;
         let (weights, source) = (&self.config.fusion_weights, self.activation.dense_source.as_ref());
-        let is_contextual = source.is_some_and(|source| source.is_contextual);
-        let dense = dense_shares(&keys(&dense), is_foreign, is_contextual);
+        let dense = dense_shares(&keys(&dense), is_foreign, DenseSource::is_contextual(source));
         let dense_share = weights.dense_share(source);
         let fused = fuse_weighted(&keys(&lexical), &dense, is_foreign, dense_share, weights);
         same_total(
