@@ -10,6 +10,7 @@
 
 mod analyzer;
 mod collector;
+mod irregular;
 mod lane;
 mod query;
 mod schema;
@@ -57,7 +58,7 @@ struct Opened {
 
 impl TantivyStore {
     /// Everything that determines what the lane finds: words, stemming, fields and their weights.
-    pub(crate) const LEXICAL_REVISION: &str = "tantivy0.27/words1/english/1";
+    pub(crate) const LEXICAL_REVISION: &str = "tantivy0.27/words1/english/2";
 
     /// Opens the index of a folder. A missing one, a broken one and one with another schema hold nothing until the next
     /// [`write`](Self::write).

@@ -1,9 +1,10 @@
-//! Our words as a Tantivy tokenizer, stemmed.
+//! Our words as a Tantivy tokenizer: irregular English forms by a list, the others stemmed.
 
 use std::{collections::HashSet, vec};
 
 use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
 
+use super::irregular::base_of;
 use crate::words::{WordSide, words};
 
 /// Name under which the schema asks for [`stored`].
@@ -112,7 +113,7 @@ impl TokenStream for WordStream {
         let Some(word) = self.words.next() else {
             return false;
         };
-        self.token.text = word;
+        self.token.text = base_of(&word).map_or(word, str::to_owned);
         // A fresh token stands at `usize::MAX`, so the first word is at 0.
         self.token.position = self.token.position.wrapping_add(1);
         true
