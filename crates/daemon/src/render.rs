@@ -14,6 +14,7 @@ use casebook_api::wire::{
 use casebook_archive::CatalogEntry;
 use casebook_corpus::Timestamp;
 use casebook_evaluation::LabReport;
+use casebook_index::degradation::LEXICAL_TERMS_SKIPPED;
 use comfy_table::{ContentArrangement, Table, presets};
 
 pub(crate) use self::fill::{fill, fill_status};
@@ -50,7 +51,7 @@ fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
-fn degradations(text: &mut String, found: &[Degradation]) {
+fn degradations<'a>(text: &mut String, found: impl IntoIterator<Item = &'a Degradation>) {
     for degradation in found {
         let path = degradation.path.as_ref().map_or_else(String::new, |path| {
             format!("{}: ", safe(path).replace('\n', "\u{fffd}"))
@@ -98,7 +99,10 @@ pub(crate) fn activation(response: &ActivateResponse) -> String {
     if let Some(found) = &response.candidates {
         candidates(&mut text, found);
     }
-    degradations(&mut text, &response.degradations);
+    // That a lane bounds its work is part of how an answer came about, and nothing went wrong.
+    let explained = response.candidates.is_some();
+    let told = |told: &&Degradation| explained || told.code != LEXICAL_TERMS_SKIPPED;
+    degradations(&mut text, response.degradations.iter().filter(told));
     if let (Some(_), Some(encoder)) = (&response.candidates, &response.encoder) {
         push!(text, "encoder {encoder}");
     }

@@ -5,6 +5,7 @@
 
 mod arbitrary;
 mod clock;
+mod generated;
 #[cfg(feature = "lanes")]
 mod lanes;
 #[cfg(feature = "lanes")]
@@ -14,6 +15,7 @@ mod resource;
 
 pub use arbitrary::{markdown, word_text};
 pub use clock::FixedClock;
+pub use generated::{GeneratedNote, Generator};
 #[cfg(feature = "lanes")]
 pub use lanes::{FakeEncoder, FakeLane, FakeMemory};
 #[cfg(feature = "lanes")]
