@@ -7,7 +7,7 @@
 mod near;
 mod yaml;
 
-use crate::{Fidelity, Layer, ResourceId, Scope, Timestamp};
+use crate::{ResourceId, StatedMeta};
 
 /// A block that is not closed within this many bytes is no front matter.
 const MAX_BYTES: usize = 64 * 1024;
@@ -24,30 +24,11 @@ pub struct FrontMatterError {
     pub problem: String,
 }
 
-/// What a front matter says; `None` or empty where it says nothing.
+/// What a front matter says.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct FrontMatter {
     pub(crate) id: Option<ResourceId>,
-    pub(crate) scope: Option<Scope>,
-    pub(crate) kind: Option<String>,
-    pub(crate) layer: Option<Layer>,
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) topics: Vec<String>,
-    pub(crate) entities: Vec<String>,
-    pub(crate) fidelity: Option<Fidelity>,
-    pub(crate) importance: Option<f32>,
-    pub(crate) sensitivity: Option<String>,
-    pub(crate) audience: Vec<String>,
-    pub(crate) sources: Vec<String>,
-    pub(crate) supersedes: Vec<ResourceId>,
-    pub(crate) retracts: Vec<ResourceId>,
-    pub(crate) observed_at: Option<Timestamp>,
-    pub(crate) valid_from: Option<Timestamp>,
-    pub(crate) valid_to: Option<Timestamp>,
-    pub(crate) last_confirmed_at: Option<Timestamp>,
-    pub(crate) reviewed_at: Option<Timestamp>,
-    pub(crate) expected_resolution_at: Option<Timestamp>,
+    pub(crate) stated: StatedMeta,
     /// What is wrong with keys that were passed over, in order.
     pub(crate) near_misses: Vec<String>,
 }

@@ -15,11 +15,13 @@ mod files;
 mod front_matter;
 mod hash;
 mod id;
+mod label;
 mod manifest;
 mod markdown;
 mod records;
 mod resource;
 mod source;
+mod stated;
 mod time;
 mod visibility;
 
@@ -29,10 +31,12 @@ pub use files::{DEFAULT_MAX_FILE_BYTES, FileSources, FileState, FilesConfig, Sou
 pub use front_matter::FrontMatterError;
 pub use hash::{ContentHash, EffectiveHash, ParseHashError};
 pub use id::{ProjectId, ResourceId, Scope};
+pub use label::{LabelError, check_label};
 pub use manifest::{Manifest, ManifestEntry};
 pub use records::RecordSource;
 pub use resource::{BodySpan, Fidelity, Layer, ParseLabelError, Resource, ResourceMeta};
 pub use source::{Found, KnownItem, KnownItems, KnownState, MemorySource, Scan, ScanItem, SourceError, Stamp};
+pub use stated::StatedMeta;
 pub use time::{Clock, ParseTimestampError, Timestamp};
 pub use visibility::visible;
 

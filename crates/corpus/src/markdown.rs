@@ -3,7 +3,8 @@
 use unicode_normalization::UnicodeNormalization;
 
 use crate::front_matter::{self, FrontMatterError};
-use crate::{BodySpan, ContentHash, Fidelity, Resource, ResourceId, ResourceMeta, SourceDecl};
+use crate::stated::Named;
+use crate::{BodySpan, Resource, ResourceId, SourceDecl};
 
 /// Characters of a title that is taken from a heading: it is a label, and a heading may be a whole page on one line.
 const MAX_TITLE_CHARS: usize = 200;
@@ -40,46 +41,24 @@ impl Resource {
         let byte_offset = text.len() - marked.len() + front_bytes;
         let body = &text[byte_offset..];
         let normal: String = path.nfc().collect();
-        let title = front.title.filter(|title| !title.is_empty());
-        let meta = ResourceMeta {
+        let named = Named {
             id: front.id.unwrap_or_else(|| ResourceId::new(normal.as_str())),
-            scope: front.scope.unwrap_or_else(|| defaults.scope.clone()),
-            kind: front.kind.unwrap_or_else(|| defaults.kind.clone()),
-            layer: front.layer.unwrap_or(defaults.layer),
             disk_path: (normal != path).then(|| path.to_owned()),
-            title: title
-                .or_else(|| first_heading(body))
-                .unwrap_or_else(|| stem(&normal).to_owned()),
+            title: title_of(body, &normal),
             path: normal,
-            description: front.description.unwrap_or_default(),
-            topics: front.topics,
-            entities: front.entities,
-            fidelity: front.fidelity.unwrap_or(Fidelity::StructuredSummary),
-            importance: front.importance.unwrap_or(0.5),
-            sensitivity: front.sensitivity,
-            audience: front.audience,
-            sources: front.sources,
-            supersedes: front.supersedes,
-            retracts: front.retracts,
-            observed_at: front.observed_at,
-            valid_from: front.valid_from,
-            valid_to: front.valid_to,
-            last_confirmed_at: front.last_confirmed_at,
-            reviewed_at: front.reviewed_at,
-            expected_resolution_at: front.expected_resolution_at,
             body_span: BodySpan {
                 byte_offset,
                 first_line: 1 + text[..byte_offset].matches('\n').count(),
             },
-            content_hash: ContentHash::from_bytes([0; 32]),
         };
-        let mut resource = Self {
-            meta,
-            body: body.to_owned(),
-        };
-        resource.meta.content_hash = resource.canonical_hash();
+        let resource = front.stated.into_resource(named, body.to_owned(), defaults);
         Ok((resource, front.near_misses))
     }
+}
+
+/// Returns the title of a memory that states none: its first heading, else the stem of its path.
+pub(crate) fn title_of(body: &str, path: &str) -> String {
+    first_heading(body).unwrap_or_else(|| stem(path).to_owned())
 }
 
 /// Returns the file name without its extension.

@@ -112,7 +112,7 @@ fn messages_are_for_a_person() {
         "importance: 2",
     ];
     let shown = fronts.map(|front| match split(&format!("---\n{front}\n---\n")) {
-        Ok((fields, _)) => format!("{front:?}: {:?}\n", fields.title),
+        Ok((fields, _)) => format!("{front:?}: {:?}\n", fields.stated.title),
         Err(error) => format!("{front:?}: {error}\n"),
     });
     insta::assert_snapshot!(shown.concat());
@@ -121,10 +121,14 @@ fn messages_are_for_a_person() {
 #[test]
 fn texts_are_kept_as_written() {
     let check = |value: &str, expected: Option<&str>| {
-        assert_eq!(fields(&format!("title: {value}")).title.as_deref(), expected, "{value}");
+        assert_eq!(
+            fields(&format!("title: {value}")).stated.title.as_deref(),
+            expected,
+            "{value}"
+        );
         let list: Vec<_> = expected.into_iter().map(str::to_owned).collect();
-        assert_eq!(fields(&format!("topics: {value}")).topics, list, "{value}");
-        assert_eq!(fields(&format!("topics: [{value}]")).topics, list, "{value}");
+        assert_eq!(fields(&format!("topics: {value}")).stated.topics, list, "{value}");
+        assert_eq!(fields(&format!("topics: [{value}]")).stated.topics, list, "{value}");
     };
     for text in [
         "no",

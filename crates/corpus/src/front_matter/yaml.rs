@@ -11,10 +11,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{FrontMatter, FrontMatterError, near};
-use crate::{Fidelity, Layer, ResourceId, Timestamp};
-
-/// Bytes of an id, a scope or a kind.
-const MAX_LABEL_BYTES: usize = 512;
+use crate::{Fidelity, Layer, ResourceId, Timestamp, check_label};
 
 /// Reads a block. `None` where it is YAML, but no mapping: then it is text between two rules.
 pub(super) fn parse(block: &str) -> Result<Option<FrontMatter>, FrontMatterError> {
@@ -213,28 +210,29 @@ fn read_field<'de, A: MapAccess<'de>>(
     entries: &mut A,
 ) -> Result<(), A::Error> {
     let mut value = Value { shape, entries };
+    let stated = &mut fields.stated;
     match key {
         "id" => fields.id = value.label()?.map(ResourceId::new),
-        "scope" => fields.scope = value.label()?.map(|label| label.as_str().into()),
-        "kind" => fields.kind = value.label()?,
-        "layer" => fields.layer = value.parsed::<Layer>()?,
-        "title" => fields.title = value.text()?,
-        "description" => fields.description = value.text()?,
-        "topics" => fields.topics = value.texts()?,
-        "entities" => fields.entities = value.texts()?,
-        "fidelity" => fields.fidelity = value.parsed::<Fidelity>()?,
-        "importance" => fields.importance = value.importance()?,
-        "sensitivity" => fields.sensitivity = value.label()?,
-        "audience" => fields.audience = value.labels()?,
-        "sources" => fields.sources = value.texts()?,
-        "supersedes" => fields.supersedes = value.ids()?,
-        "retracts" => fields.retracts = value.ids()?,
-        "observed_at" => fields.observed_at = value.parsed::<Timestamp>()?,
-        "valid_from" => fields.valid_from = value.parsed::<Timestamp>()?,
-        "valid_to" => fields.valid_to = value.parsed::<Timestamp>()?,
-        "last_confirmed_at" => fields.last_confirmed_at = value.parsed::<Timestamp>()?,
-        "reviewed_at" => fields.reviewed_at = value.parsed::<Timestamp>()?,
-        "expected_resolution_at" => fields.expected_resolution_at = value.parsed::<Timestamp>()?,
+        "scope" => stated.scope = value.label()?.map(|label| label.as_str().into()),
+        "kind" => stated.kind = value.label()?,
+        "layer" => stated.layer = value.parsed::<Layer>()?,
+        "title" => stated.title = value.text()?,
+        "description" => stated.description = value.text()?,
+        "topics" => stated.topics = value.texts()?,
+        "entities" => stated.entities = value.texts()?,
+        "fidelity" => stated.fidelity = value.parsed::<Fidelity>()?,
+        "importance" => stated.importance = value.importance()?,
+        "sensitivity" => stated.sensitivity = value.label()?,
+        "audience" => stated.audience = value.labels()?,
+        "sources" => stated.sources = value.texts()?,
+        "supersedes" => stated.supersedes = value.ids()?,
+        "retracts" => stated.retracts = value.ids()?,
+        "observed_at" => stated.observed_at = value.parsed::<Timestamp>()?,
+        "valid_from" => stated.valid_from = value.parsed::<Timestamp>()?,
+        "valid_to" => stated.valid_to = value.parsed::<Timestamp>()?,
+        "last_confirmed_at" => stated.last_confirmed_at = value.parsed::<Timestamp>()?,
+        "reviewed_at" => stated.reviewed_at = value.parsed::<Timestamp>()?,
+        "expected_resolution_at" => stated.expected_resolution_at = value.parsed::<Timestamp>()?,
         // What was likely meant to restrict who may see the file is not passed over.
         _ if near::restricts(key) => return Err(A::Error::custom("is unknown; the keys are audience and sensitivity")),
         _ => {
@@ -313,10 +311,6 @@ impl<'de, A: MapAccess<'de>> Value<'_, A> {
 }
 
 fn checked_label<E: Error>(label: String) -> Result<String, E> {
-    match () {
-        () if label.is_empty() => Err(E::custom("must not be empty")),
-        () if label.len() > MAX_LABEL_BYTES => Err(E::custom(format_args!("is longer than {MAX_LABEL_BYTES} bytes"))),
-        () if label.chars().any(char::is_control) => Err(E::custom("must not hold control characters")),
-        () => Ok(label),
-    }
+    check_label(&label).map_err(E::custom)?;
+    Ok(label)
 }
