@@ -32,3 +32,7 @@ pub const DUPLICATE_ID: &str = "duplicate_id";
 pub const SUPERSEDES_UNKNOWN: &str = "supersedes_unknown";
 /// Two resources replace one and lead to different ends; one of them was chosen.
 pub const TWO_SUCCESSORS: &str = "two_successors";
+/// A pushed record calls itself a file that instructs the assistant, which is never memory.
+pub const RECORD_CONTROL_PLANE: &str = "record_control_plane";
+/// A stored record cannot be read back.
+pub const RECORD_UNREADABLE: &str = "record_unreadable";

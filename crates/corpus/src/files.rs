@@ -193,6 +193,11 @@ impl FileSources {
         Some(resource.meta)
     }
 
+    /// Returns whether what lies at this path, relative to the root, instructs the assistant and is never memory.
+    pub fn is_control_plane(&self, path: &str) -> bool {
+        walk::is_control_plane(self, path)
+    }
+
     /// Returns the most specific source that the path lies in; of two with one folder, the upper.
     fn source_of(&self, path: &Path) -> Option<usize> {
         let within = |&index: &usize| path.starts_with(&self.sources[index].folder);
@@ -213,6 +218,10 @@ impl FileSources {
 }
 
 impl MemorySource for FileSources {
+    fn ranks(&self) -> u32 {
+        u32::try_from(self.sources.len()).unwrap_or(u32::MAX)
+    }
+
     fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
         for source in &self.sources {
             fs::read_dir(&source.folder).map_err(|error| unreadable(&source.folder, error))?;

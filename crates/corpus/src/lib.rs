@@ -18,9 +18,11 @@ mod id;
 mod label;
 mod manifest;
 mod markdown;
+mod pushed;
 mod records;
 mod resource;
 mod source;
+mod stack;
 mod stated;
 mod time;
 mod visibility;
@@ -33,9 +35,13 @@ pub use hash::{ContentHash, EffectiveHash, ParseHashError};
 pub use id::{ProjectId, ResourceId, Scope};
 pub use label::{LabelError, check_label};
 pub use manifest::{Manifest, ManifestEntry};
+pub use pushed::{
+    MAX_PAGE_BYTES, PushedRecord, RecordChange, RecordPage, RecordPageError, RecordProblem, RecordVersion, SyncId,
+};
 pub use records::RecordSource;
 pub use resource::{BodySpan, Fidelity, Layer, ParseLabelError, Resource, ResourceMeta};
 pub use source::{Found, KnownItem, KnownItems, KnownState, MemorySource, Scan, ScanItem, SourceError, Stamp};
+pub use stack::Stack;
 pub use stated::StatedMeta;
 pub use time::{Clock, ParseTimestampError, Timestamp};
 pub use visibility::visible;

@@ -109,6 +109,11 @@ pub trait MemorySource: Send + Sync {
     /// # Errors
     /// When nothing at all can be read: the root is missing or is not a directory.
     fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError>;
+
+    /// Returns how many positions its items take in a stack: their ranks are below it.
+    fn ranks(&self) -> u32 {
+        1
+    }
 }
 
 /// Nothing at all can be read.

@@ -8,16 +8,21 @@ use crate::{ContentHash, Degradation, Member, ResourceId, codes};
 
 /// Gives members whose paths are one in Unicode NFC ids of their own, unless their front matter names one.
 ///
-/// The member whose name is in NFC keeps the plain id, and where there is none the first by location.
+/// The member whose name is in NFC keeps the plain id, and where there is none the first by location. A pushed record has no
+/// name on disk: its path is what its host says, and takes no file's id away.
 pub(super) fn separate_twins(members: &mut [Member], degradations: &mut Vec<Degradation>) {
     let mut keepers: HashMap<String, usize> = HashMap::new();
-    for (index, member) in members.iter().enumerate() {
+    let is_file = |member: &Member| member.meta.body_span.first_line > 0;
+    for (index, member) in members.iter().enumerate().filter(|(_, member)| is_file(member)) {
         let keeper = keepers.entry(member.meta.path.clone()).or_insert(index);
         if member.meta.disk_path.is_none() && members[*keeper].meta.disk_path.is_some() {
             *keeper = index;
         }
     }
     for index in 0..members.len() {
+        if !is_file(&members[index]) {
+            continue;
+        }
         let keeper = keepers[&members[index].meta.path];
         let kept = members[keeper].location.clone();
         let member = &mut members[index];

@@ -124,7 +124,7 @@ fn is_markdown(path: &Path) -> bool {
     extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown")
 }
 
-fn is_control_plane(sources: &FileSources, location: &str) -> bool {
+pub(super) fn is_control_plane(sources: &FileSources, location: &str) -> bool {
     if location.is_ascii() {
         return sources.control_plane.is_match(location);
     }

@@ -4,6 +4,7 @@ mod bad_files;
 mod conformance;
 mod discovery;
 mod edits;
+mod stack;
 
 use std::collections::HashMap;
 use std::path::Path;
