@@ -1,4 +1,5 @@
-//! One rebuildable index per project: revisions, the ready head, lexical lanes, the vector lane.
+//! One rebuildable index per project: revisions, the ready head, lexical lanes, the vector lane; and beside it the store of
+//! pushed records, which is not derived.
 //!
 //! The one thing a newcomer gets wrong: a query never sees the build. It holds a snapshot of one revision, whole, for
 //! as long as it likes; the head moves beside it in one transaction. Row ids never leave this crate: the outside speaks
@@ -14,6 +15,7 @@ mod index;
 mod lane;
 mod language;
 mod lexical;
+mod records;
 mod revision;
 mod schema;
 mod snapshot;
@@ -33,6 +35,7 @@ pub use fill::{EncoderStatus, FillEnd, FillError, FillObserver, FillProgress, Fi
 pub use index::{FailedBuild, Index, IndexOptions, IndexStatus};
 pub use lane::{LaneAnswer, LaneError, LaneHit, LexicalLane, VectorLane};
 pub use language::Language;
+pub use records::{Begun, Committed, OpenSync, RecordStore, Staged, StagedPage, StoredRecords, SyncError, SyncStatus};
 pub use revision::{Revision, RevisionId};
 pub use snapshot::{Coverage, EncoderLanes, Place, Snapshot};
 pub use unit_source::{UnitRecord, UnitSource, UnitSourceError};

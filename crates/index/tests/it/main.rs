@@ -23,6 +23,12 @@ mod lexical;
 #[cfg(test)]
 mod look;
 #[cfg(test)]
+mod records;
+#[cfg(test)]
+mod records_kill;
+#[cfg(test)]
+mod records_laws;
+#[cfg(test)]
 mod segments;
 #[cfg(test)]
 mod sparse;
