@@ -82,8 +82,8 @@ impl<'a> Guard<'a> {
         self.asked.insert(meta.id.clone(), state);
         let detail = match state {
             SourceState::Present => return state,
-            SourceState::Changed => "the file has changed since it was indexed",
-            SourceState::Gone => "the file is gone since it was indexed, or may not be shown any more",
+            SourceState::Changed => "its source has changed since it was indexed",
+            SourceState::Gone => "its source is gone since it was indexed, or may not be shown any more",
         };
         self.degradations
             .push(Degradation::at(INDEX_STALE, detail, meta.path.as_str()));
