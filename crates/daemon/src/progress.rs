@@ -1,10 +1,10 @@
 //! Progress of long work on standard error: a bar on a terminal, a line now and then elsewhere.
 
+mod bytes;
 mod download;
-mod import;
 
+pub(crate) use bytes::ByteBar;
 pub(crate) use download::DownloadProgress;
-pub(crate) use import::ImportBar;
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

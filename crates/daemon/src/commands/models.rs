@@ -4,13 +4,13 @@ mod add;
 mod hub;
 
 use casebook_api::{ApiError, ErrorKind};
-use casebook_encoder::{PackError, PackManifest, PackStore, PackTask, check_pack};
+use casebook_encoder::{ImportProgress, ImportStage, PackError, PackManifest, PackStore, PackTask, check_pack};
 use serde_json::json;
 
 use crate::cli::{Common, ModelsCommand, UseModelArgs};
 use crate::failure::Failure;
 use crate::hub::HubSpec;
-use crate::progress::ImportBar;
+use crate::progress::ByteBar;
 use crate::render::{InUse, ModelRow};
 use crate::settings::{self, EMBEDDED, EncoderSettings, PROJECT_FILE, Role};
 use crate::wire::{Setup, pack_unusable};
@@ -27,6 +27,16 @@ pub(crate) fn run(common: &Common, command: &ModelsCommand) -> Result<(), Failur
         ModelsCommand::Use(args) => choose(common, &setup, &store, args),
         ModelsCommand::Remove { name, force } => remove(common, &setup, &store, name, *force),
     }
+}
+
+/// Shows how far an import or a check is.
+fn show(bar: &ByteBar, progress: ImportProgress) {
+    let stage = match progress.stage {
+        ImportStage::Copying => "copying the model",
+        ImportStage::Converting => "converting weights",
+        ImportStage::Hashing => "checking files",
+    };
+    bar.show(stage, progress.done, progress.total);
 }
 
 /// What this project's settings say that a pack is used for.
@@ -107,10 +117,10 @@ fn verify(common: &Common, store: &PackStore, name: Option<&str>) -> Result<(), 
             names
         }
     };
-    let bar = ImportBar::new();
+    let bar = ByteBar::new();
     let mut faults = Vec::new();
     for name in &names {
-        let found = store.verify(name, &mut |progress| bar.show(progress))?;
+        let found = store.verify(name, &mut |progress| show(&bar, progress))?;
         faults.extend(found.iter().map(|fault| format!("{name}: {fault}")));
     }
     bar.finish();

@@ -8,7 +8,7 @@ use super::hub;
 use crate::cli::{AddModelArgs, Common, PoolingArg, PruneArg};
 use crate::failure::Failure;
 use crate::hub::HubSpec;
-use crate::progress::ImportBar;
+use crate::progress::ByteBar;
 use crate::wire::Setup;
 use crate::{output, render};
 
@@ -98,8 +98,8 @@ fn request(args: &AddModelArgs) -> ImportRequest {
 }
 
 fn import(store: &PackStore, request: &ImportRequest) -> Result<PackManifest, Failure> {
-    let bar = ImportBar::new();
-    let manifest = store.add_tried(request, &mut |progress| bar.show(progress), &mut try_pack);
+    let bar = ByteBar::new();
+    let manifest = store.add_tried(request, &mut |progress| super::show(&bar, progress), &mut try_pack);
     bar.finish();
     Ok(manifest?)
 }

@@ -1,16 +1,15 @@
-//! Progress of an import: a bar over the bytes of each stage on a terminal, a line now and then elsewhere.
+//! Progress over bytes: a bar for each stage on a terminal, a line now and then elsewhere.
 
 use std::sync::Mutex;
 use std::time::Instant;
 
-use casebook_encoder::{ImportProgress, ImportStage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{LINE_EVERY, QUIET, console_is_terminal};
 use crate::output::note;
 
-/// Shows how far an import or a check is. Quick ones show nothing.
-pub(crate) struct ImportBar {
+/// Shows how far work over bytes is. Quick work shows nothing.
+pub(crate) struct ByteBar {
     state: Mutex<State>,
     terminal: bool,
 }
@@ -18,10 +17,10 @@ pub(crate) struct ImportBar {
 struct State {
     started: Instant,
     last_line: Instant,
-    bar: Option<(ImportStage, ProgressBar)>,
+    bar: Option<(&'static str, ProgressBar)>,
 }
 
-impl ImportBar {
+impl ByteBar {
     pub(crate) fn new() -> Self {
         let now = now();
         Self {
@@ -42,45 +41,38 @@ impl ImportBar {
         }
     }
 
-    pub(crate) fn show(&self, progress: ImportProgress) {
+    /// Shows how many bytes of a stage are done.
+    pub(crate) fn show(&self, stage: &'static str, done: u64, total: u64) {
         let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if state.started.elapsed() < QUIET {
             return;
         }
         if self.terminal {
-            state.draw(progress);
+            state.draw(stage, done, total);
         } else if state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = now();
-            let (done, total) = (HumanBytes(progress.done), HumanBytes(progress.total));
-            note(format!("casebook: {} {done} of {total}", words(progress.stage)));
+            let (done, total) = (HumanBytes(done), HumanBytes(total));
+            note(format!("casebook: {stage} {done} of {total}"));
         }
     }
 }
 
 impl State {
-    fn draw(&mut self, progress: ImportProgress) {
-        if self.bar.as_ref().map(|(stage, _)| *stage) != Some(progress.stage) {
+    fn draw(&mut self, stage: &'static str, done: u64, total: u64) {
+        if self.bar.as_ref().map(|(shown, _)| *shown) != Some(stage) {
             if let Some((_, bar)) = self.bar.take() {
                 bar.finish_and_clear();
             }
-            let bar = ProgressBar::new(progress.total);
+            let bar = ProgressBar::new(total);
             bar.set_draw_target(ProgressDrawTarget::stderr());
             let template = "{msg} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}, {eta} left";
             bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-            self.bar = Some((progress.stage, bar.with_message(words(progress.stage))));
+            self.bar = Some((stage, bar.with_message(stage)));
         }
         if let Some((_, bar)) = &self.bar {
-            bar.set_length(progress.total);
-            bar.set_position(progress.done);
+            bar.set_length(total);
+            bar.set_position(done);
         }
-    }
-}
-
-fn words(stage: ImportStage) -> &'static str {
-    match stage {
-        ImportStage::Copying => "copying the model",
-        ImportStage::Converting => "converting weights",
-        ImportStage::Hashing => "checking files",
     }
 }
 
