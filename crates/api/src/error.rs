@@ -1,5 +1,6 @@
 //! One error for every surface: a stable code, a message that says what to do, details.
 
+use casebook_corpus::SourceError;
 use casebook_index::{BuildError, FillError, OpenError};
 use casebook_ranker::ActivateError;
 
@@ -86,6 +87,11 @@ impl From<BuildError> for ApiError {
                 ErrorKind::NotReady,
                 "another process is building this index; try again shortly",
             ),
+            BuildError::Source(SourceError::Other(_)) => (
+                "records_unreadable",
+                ErrorKind::Internal,
+                "the pushed records cannot be read; the index stays as it is until they can",
+            ),
             BuildError::Source(_) => (
                 "memory_unreadable",
                 ErrorKind::Input,
@@ -94,7 +100,7 @@ impl From<BuildError> for ApiError {
             BuildError::Supersession(_) => (
                 "supersession_invalid",
                 ErrorKind::Input,
-                "the memory was not published: fix `supersedes` and `retracts` in the files named below",
+                "the memory was not published: fix `supersedes` and `retracts` in the files or pushed records named below",
             ),
             BuildError::Encode(_) => ("encoder_failed", ErrorKind::Internal, "the memory could not be encoded"),
             _ => (

@@ -7,10 +7,12 @@
 mod error;
 mod history;
 mod project;
+mod records;
 mod service;
 pub mod wire;
 
 pub use error::{ApiError, ErrorKind};
 pub use history::History;
 pub use project::Project;
+pub use records::{Records, read_change, read_page};
 pub use service::{Activated, Parts, Refresh, Service};

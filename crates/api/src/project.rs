@@ -15,6 +15,8 @@ pub struct Project {
     pub root: PathBuf,
     /// Where its index may live, best place first; see [`Project::index_homes`].
     pub index_dirs: Vec<PathBuf>,
+    /// Where the records that a host pushes are kept; see [`Project::records_file`].
+    pub records: PathBuf,
     /// Which files are memory.
     pub files: FilesConfig,
     /// How the index is built.
@@ -40,6 +42,13 @@ impl Project {
         let below_data = data_dir.join("projects").join(name).join("index");
         let inside = (!central).then(|| root.join(".casebook"));
         inside.into_iter().chain([below_data]).collect()
+    }
+
+    /// Returns where a project's pushed records are kept: in the data folder, so that they outlive the index, in a file
+    /// named by the SHA-256 of the id, so that no two ids share one on any file system.
+    pub fn records_file(data_dir: &Path, id: &ProjectId) -> PathBuf {
+        let digest = ContentHash::of(id.as_str());
+        data_dir.join("records").join(format!("{digest}.db"))
     }
 }
 

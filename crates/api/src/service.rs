@@ -1,17 +1,20 @@
 //! Composes the layers: memory, index, ranker, history.
 
 mod fill;
+mod sources;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, FileState, ResourceMeta, visible};
+use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, ResourceMeta};
 use casebook_index::{
-    BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, Snapshot, TextEncoder,
+    BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, RecordStore, Snapshot,
+    TextEncoder,
 };
 use casebook_ranker::{Activation, ActivationRequest, Lanes, PairScorer, Preferred, RevisionId, SourceState, Tools};
 use casebook_recorder::RunId;
 
+use self::sources::Sources;
 use crate::error::chain;
 use crate::history::{History, RunRecording};
 use crate::{ApiError, ErrorKind, Project};
@@ -65,7 +68,7 @@ pub struct Activated {
 /// One project, open.
 pub struct Service {
     project: Project,
-    sources: FileSources,
+    sources: Sources,
     index: Index,
     history: Result<History, ApiError>,
     parts: Parts,
@@ -77,7 +80,9 @@ impl Service {
     /// # Errors
     /// When the memory or the index cannot be opened, or a setting is out of its range.
     pub fn open(project: Project, history: Result<History, ApiError>, parts: Parts) -> Result<Self, ApiError> {
-        let sources = FileSources::new(&project.root, project.files.clone()).map_err(BuildError::Source)?;
+        let files = FileSources::new(&project.root, project.files.clone()).map_err(BuildError::Source)?;
+        let records = RecordStore::at(&project.records, &project.id);
+        let sources = Sources { files, records };
         project.ranker.validate().map_err(|error| {
             ApiError::new(
                 "config_invalid",
@@ -249,7 +254,10 @@ impl Service {
         degradations.extend_from_slice(snapshot.degradations());
         degradations.extend_from_slice(self.problems());
         if snapshot.revision().resources == 0 {
-            let detail = format!("no Markdown file below {} is memory", self.project.root.display());
+            let detail = format!(
+                "no Markdown file below {} is memory, and no record is pushed",
+                self.project.root.display()
+            );
             degradations.push(Degradation::new(MEMORY_EMPTY, detail));
         }
         let further = self
@@ -283,18 +291,11 @@ impl Service {
         )?)
     }
 
-    /// Looks at a candidate's file: one stat call, and where it has changed, who may see it now.
+    /// Looks at what a candidate was read from.
     fn state_of(&self, snapshot: &Snapshot, meta: &ResourceMeta, audiences: &[String]) -> SourceState {
-        let Ok(Some(place)) = snapshot.place(&meta.id) else {
-            return SourceState::Gone;
-        };
-        match self.sources.state_of(&place.location, place.stamp) {
-            FileState::Present => SourceState::Present,
-            FileState::Changed => match self.sources.meta_now(&place.location) {
-                Some(now) if visible(&now, audiences) => SourceState::Changed,
-                _ => SourceState::Gone,
-            },
-            FileState::Gone => SourceState::Gone,
+        match snapshot.place(&meta.id) {
+            Ok(Some(place)) => self.sources.state_of(&place, audiences),
+            _ => SourceState::Gone,
         }
     }
 }

@@ -5,6 +5,7 @@ mod error;
 mod fill;
 mod index;
 mod runs;
+mod sync;
 
 pub use activate::{
     ActivateResponse, ActivationState, Budget, Candidate, Degradation, Fragment, HeldFragment, Lines, Redirected,
@@ -14,6 +15,10 @@ pub use error::ErrorBody;
 pub use fill::{EncoderRole, EncoderState, FillResponse, FillStartedResponse, FillStatusResponse};
 pub use index::IndexResponse;
 pub use runs::{RunFailure, RunListResponse, RunResponse, RunSummary, UnansweredRun};
+pub use sync::{
+    SyncAbortResponse, SyncBeginResponse, SyncChange, SyncCommitResponse, SyncPage, SyncPageResponse, SyncPushResponse,
+    SyncRecord, SyncSession, SyncStagedPage, SyncStatusResponse,
+};
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -31,6 +36,13 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("index-response", schema_of::<IndexResponse>()),
         ("run-list-response", schema_of::<RunListResponse>()),
         ("run-response", schema_of::<RunResponse>()),
+        ("sync-abort-response", schema_of::<SyncAbortResponse>()),
+        ("sync-begin-response", schema_of::<SyncBeginResponse>()),
+        ("sync-commit-response", schema_of::<SyncCommitResponse>()),
+        ("sync-page", schema_of::<SyncPage>()),
+        ("sync-page-response", schema_of::<SyncPageResponse>()),
+        ("sync-push-response", schema_of::<SyncPushResponse>()),
+        ("sync-status-response", schema_of::<SyncStatusResponse>()),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 mod fill;
 mod models;
+mod sync;
 
 pub(crate) use models::{AddModelArgs, ModelsCommand, PoolingArg, PruneArg, UseModelArgs};
 
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use fill::{FillArgs, FillCommand};
+pub(crate) use sync::{PushArgs, SyncCommand};
 
 /// Memory retrieval for AI agents, on the record.
 ///
@@ -61,6 +63,9 @@ pub(crate) enum Command {
     /// Add transformer models and choose which one is used
     #[command(subcommand)]
     Models(ModelsCommand),
+    /// Sync memories that another program holds: pushed records
+    #[command(subcommand)]
+    Sync(SyncCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell

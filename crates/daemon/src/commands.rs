@@ -10,6 +10,7 @@ mod lab;
 mod models;
 mod recorder;
 mod runs;
+mod sync;
 
 use clap::CommandFactory;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Recorder(command) => recorder::run(&cli.common, command),
         Command::Archive(command) => archive::run(&cli.common, command),
         Command::Models(command) => models::run(&cli.common, command),
+        Command::Sync(command) => sync::run(&cli.common, command),
         Command::Completions { shell } => {
             clap_complete::generate(*shell, &mut Cli::command(), "casebook", &mut std::io::stdout());
             Ok(())

@@ -2,6 +2,7 @@
 
 mod fill;
 mod models;
+mod sync;
 
 pub(crate) use models::{InUse, ModelRow, added_model, models, models_in_use};
 
@@ -18,6 +19,7 @@ use casebook_index::degradation::LEXICAL_TERMS_SKIPPED;
 use comfy_table::{ContentArrangement, Table, presets};
 
 pub(crate) use self::fill::{fill, fill_status};
+pub(crate) use self::sync::{sync_begun, sync_committed, sync_pushed, sync_staged, sync_status};
 
 /// Returns the text with control characters made visible, those too that turn the direction of writing.
 pub(crate) fn safe(text: &str) -> String {
@@ -124,7 +126,7 @@ fn why_nothing(dispositions: &BTreeMap<String, usize>) -> String {
     let reasons = [
         ("token_cap", "found, but too long for the token budget (--max-tokens)"),
         ("out_of_scope", "found, but outside the scopes asked for"),
-        ("source_deleted", "found, but their files are gone"),
+        ("source_deleted", "found, but their files or records are gone"),
         (
             "below_relevance",
             "looked at, but too faint to be an answer (--explain shows them)",
@@ -142,19 +144,17 @@ fn why_nothing(dispositions: &BTreeMap<String, usize>) -> String {
 fn fragment(text: &mut String, position: usize, fragment: &Fragment) {
     let place = std::iter::once(fragment.path.as_str()).chain(fragment.heading_path.iter().map(String::as_str));
     let place = safe(&place.collect::<Vec<_>>().join(" › ")).replace('\n', " ");
+    let lines = match fragment.lines {
+        // A pushed record has no file.
+        lines if lines.first == 0 => "record".to_owned(),
+        lines => format!("lines {}-{}", lines.first, lines.last),
+    };
     let mut notes = vec![fragment.action.clone(), format!("{} tokens", fragment.token_count)];
     if fragment.role != "evidence" {
         notes.push(fragment.role.clone());
     }
     notes.extend_from_slice(&fragment.time_labels);
-    let lines = fragment.lines;
-    push!(
-        text,
-        "{position}. {place}  (lines {}-{}; {})",
-        lines.first,
-        lines.last,
-        notes.join(", ")
-    );
+    push!(text, "{position}. {place}  ({lines}; {})", notes.join(", "));
     match &fragment.text {
         Some(body) => safe(body)
             .lines()

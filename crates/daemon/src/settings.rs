@@ -64,6 +64,7 @@ pub(crate) fn project(root: PathBuf, data_dir: &Path, layers: &Layers) -> Result
         index: index(layers)?,
         ranker: ranker(layers)?,
         audiences: layers.texts("audiences")?.unwrap_or_default(),
+        records: Project::records_file(data_dir, &id),
         id,
         root,
         index_dirs,

@@ -80,7 +80,7 @@ pub struct Fragment {
     pub scope: String,
     /// The resource's kind.
     pub kind: String,
-    /// The file, relative to the project root.
+    /// The file, relative to the project root; of a pushed record what its host gave as its path.
     pub path: String,
     /// The resource's title.
     pub title: String,
@@ -107,7 +107,7 @@ pub struct Fragment {
     pub text: Option<String>,
 }
 
-/// Lines of a file, 1-based, inclusive.
+/// Lines of a file, 1-based, inclusive; both 0 for a pushed record, which has no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lines {
     /// First line.

@@ -40,6 +40,7 @@ fn open_at(project: &TempProject, pack: Option<Arc<FakePack>>, clock: FixedClock
     let project = Project {
         id: Project::derived_id(&root),
         index_dirs: vec![root.join(".casebook")],
+        records: root.join("records.db"),
         files: FilesConfig::default(),
         index: IndexOptions::default(),
         ranker: RankerConfig::default(),

@@ -50,6 +50,7 @@ pub(crate) fn open(root: &Path, work: &Path, recorded: bool) -> Service {
     let id = Project::derived_id(root);
     let project = Project {
         index_dirs: Project::index_homes(root, &data_dir, &id, false),
+        records: Project::records_file(&data_dir, &id),
         id,
         root: root.to_owned(),
         files: FilesConfig::default(),

@@ -13,3 +13,5 @@ mod network;
 mod reference;
 mod runs;
 mod sandbox;
+mod sync;
+mod sync_faults;

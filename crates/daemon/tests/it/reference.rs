@@ -30,6 +30,13 @@ const VERBS: &[&[&str]] = &[
     &["models", "verify"],
     &["models", "use"],
     &["models", "remove"],
+    &["sync"],
+    &["sync", "begin"],
+    &["sync", "page"],
+    &["sync", "commit"],
+    &["sync", "status"],
+    &["sync", "abort"],
+    &["sync", "push"],
     &["completions"],
 ];
 

@@ -25,6 +25,7 @@ fn service(project: &TempProject) -> Service {
     let project = Project {
         id: Project::derived_id(&root),
         index_dirs: vec![root.join(".casebook")],
+        records: root.join("records.db"),
         files: casebook_corpus::FilesConfig::default(),
         index: IndexOptions::default(),
         ranker: RankerConfig::default(),
