@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use casebook_chunker::Chunker;
 use casebook_corpus::{Degradation, Timestamp};
-use casebook_storage::{FileLock, create_private_dir, create_private_file, write_atomic};
+use casebook_storage::{FileLock, create_private_file};
 
 pub(crate) use self::database::{FileId, Pool, Pooled};
 use self::files::Files;
@@ -109,7 +109,10 @@ impl Index {
     /// When it was written by a newer version or the folder cannot be used.
     pub fn open_with(dir: &Path, options: IndexOptions) -> Result<Self, OpenError> {
         let files = Files::new(dir);
-        prepare_folder(dir)?;
+        files.prepare_folder().map_err(|error| OpenError::Folder {
+            path: error.path,
+            source: error.source,
+        })?;
         let (pool, rebuilt) = Pool::open(&files)?;
         let lexical_revision = lexical_revision(options.fts5, options.tantivy);
         let shared = Arc::new(Shared {
@@ -232,20 +235,6 @@ impl Index {
             bytes: self.shared.files.bytes(),
         })
     }
-}
-
-/// Creates the folder, and keeps it out of the project's version control.
-fn prepare_folder(dir: &Path) -> Result<(), OpenError> {
-    let refused = |error: casebook_storage::FileError| OpenError::Folder {
-        path: error.path,
-        source: error.source,
-    };
-    create_private_dir(dir).map_err(refused)?;
-    let ignore = dir.join(".gitignore");
-    if !ignore.exists() {
-        write_atomic(&ignore, b"*\n").map_err(refused)?;
-    }
-    Ok(())
 }
 
 impl Shared {

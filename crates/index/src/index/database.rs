@@ -98,6 +98,7 @@ impl Pool {
 }
 
 fn connect(files: &Files) -> Result<Pooled, DatabaseError> {
+    files.renew_folder()?;
     let db = open_database(&files.database)?;
     Ok(Pooled {
         db,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use casebook_storage::bytes_below;
+use casebook_storage::{FileError, bytes_below, create_private_dir, write_atomic};
 
 /// Where the files of an index are.
 pub(crate) struct Files {
@@ -36,6 +36,29 @@ impl Files {
             fill_lock: dir.join("fill.lock"),
             fill_pause: dir.join("fill.paused"),
         }
+    }
+
+    /// Creates the folder, and keeps it out of the project's version control.
+    pub(crate) fn prepare_folder(&self) -> Result<(), FileError> {
+        create_private_dir(&self.dir)?;
+        let ignore = self.dir.join(".gitignore");
+        if ignore.exists() {
+            return Ok(());
+        }
+        write_atomic(&ignore, b"*\n")
+    }
+
+    /// Creates the folder again where somebody deleted it. The project's own is left to whoever took it away: an empty one
+    /// in its place would look like a memory without files.
+    pub(crate) fn renew_folder(&self) -> Result<(), FileError> {
+        let above = self.dir.parent().unwrap_or(Path::new(""));
+        if self.dir.exists() || above.is_dir() {
+            return self.prepare_folder();
+        }
+        Err(FileError {
+            path: above.to_owned(),
+            source: std::io::ErrorKind::NotFound.into(),
+        })
     }
 
     /// Moves the database aside and removes what was made from it. Returns the new name.

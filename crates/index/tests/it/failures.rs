@@ -364,3 +364,42 @@ fn old_revisions_are_forgotten() {
     assert_eq!(kept, 100);
     assert!(fixture.snapshot().revision().id.as_str().starts_with("110-"));
 }
+
+#[test]
+fn a_folder_that_somebody_deleted_is_made_again_by_who_has_it_open() {
+    let fixture = Fixture::new();
+    let memory = Memory::with(&[("a.md", "one"), ("b.md", "two 二")]);
+    fixture.build(&memory);
+    assert_eq!(search(&fixture.snapshot(), "tantivy", "one"), ["one"]);
+    std::fs::remove_dir_all(fixture.dir()).unwrap();
+    let again = fixture.build(&memory);
+    assert!(again.head_moved && again.degradations.is_empty(), "{again:?}");
+    assert!(fixture.dir().join(".gitignore").exists());
+    // Another process is quicker: its word index is not the one that is open here.
+    std::fs::remove_dir_all(fixture.dir()).unwrap();
+    let other = Index::open(&fixture.dir()).unwrap();
+    other.build(&request(&memory, Some(&fixture.encoder))).unwrap();
+    memory.write("a.md", "uno");
+    let ours = fixture.build(&memory);
+    assert!(ours.degradations.is_empty(), "{ours:?}");
+    assert_eq!(search(&fixture.snapshot(), "tantivy", "uno"), ["uno"]);
+    assert_eq!(search(&other.snapshot().unwrap().unwrap(), "tantivy", "uno"), ["uno"]);
+}
+
+#[test]
+fn a_project_that_is_gone_is_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("project");
+    let index = Index::open(&project.join(".casebook")).unwrap();
+    let memory = Memory::with(&[("a.md", "one")]);
+    index.build(&request(&memory, None)).unwrap();
+    std::fs::rename(&project, folder.path().join("aside")).unwrap();
+    assert!(matches!(
+        index.build(&request(&memory, None)),
+        Err(BuildError::Write(_))
+    ));
+    assert!(index.snapshot().is_err());
+    assert!(!project.exists());
+    std::fs::rename(folder.path().join("aside"), &project).unwrap();
+    assert!(!index.build(&request(&memory, None)).unwrap().head_moved);
+}
