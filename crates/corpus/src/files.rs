@@ -155,7 +155,8 @@ impl FileSources {
     }
 
     /// Returns how the file at a [`location`](ScanItem::location) stands to the stamp that a scan gave it, with one
-    /// look at the file system. Without a stamp an existing file counts as changed.
+    /// look at each part of its path. Without a stamp an existing file counts as changed; one behind a link that a scan
+    /// would not follow counts as gone.
     pub fn state_of(&self, location: &str, stamp: Option<Stamp>) -> FileState {
         let path = Path::new(location);
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -168,7 +169,7 @@ impl FileSources {
             fs::symlink_metadata(&path)
         };
         match (metadata, self.source_of(&path)) {
-            (Ok(metadata), Some(source)) if metadata.is_file() => {
+            (Ok(metadata), Some(source)) if metadata.is_file() && self.is_reached(&path) => {
                 let now = stamp::of(&metadata, self.sources[source].reading);
                 if stamp == Some(now) {
                     FileState::Present
@@ -196,6 +197,15 @@ impl FileSources {
     /// Returns whether what lies at this path, relative to the root, instructs the assistant and is never memory.
     pub fn is_control_plane(&self, path: &str) -> bool {
         walk::is_control_plane(self, path)
+    }
+
+    /// Returns whether a scan would come to this path: no folder on the way has become a link that leads elsewhere.
+    fn is_reached(&self, path: &Path) -> bool {
+        if self.follow_links {
+            return fs::canonicalize(path).is_ok_and(|canonical| canonical.starts_with(&self.root));
+        }
+        let mut above = path.ancestors().skip(1).take_while(|above| *above != self.root);
+        above.all(|above| !above.is_symlink())
     }
 
     /// Returns the most specific source that the path lies in; of two with one folder, the upper.

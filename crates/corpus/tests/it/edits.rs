@@ -147,3 +147,32 @@ fn a_file_that_became_a_link_is_gone() {
     std::os::unix::fs::symlink("b.md", project.path("a.md")).unwrap();
     assert_eq!(source.state_of("a.md", stamp), FileState::Gone);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_behind_a_folder_that_became_a_link_is_gone_unless_links_are_followed() {
+    use std::os::unix::fs::symlink;
+    let project = TempProject::with(&[("笔记/deep/a.md", "text")]);
+    let outside = TempProject::new();
+    let config = |follow_links| FilesConfig {
+        follow_links,
+        ..FilesConfig::default()
+    };
+    let sources = [false, true].map(|follow_links| files(project.root(), config(follow_links)));
+    let stamp = scan(&sources[0], &()).items[0].stamp;
+    let states = || {
+        sources
+            .each_ref()
+            .map(|source| source.state_of("笔记/deep/a.md", stamp))
+    };
+    assert_eq!(states(), [FileState::Present; 2]);
+    // The very file, with all its times, now behind a link.
+    let moved = project.path("anders");
+    std::fs::rename(project.path("笔记"), &moved).unwrap();
+    symlink("anders", project.path("笔记")).unwrap();
+    assert_eq!(states(), [FileState::Gone, FileState::Present]);
+    std::fs::remove_file(project.path("笔记")).unwrap();
+    std::fs::rename(&moved, outside.path("anders")).unwrap();
+    symlink(outside.path("anders"), project.path("笔记")).unwrap();
+    assert_eq!(states(), [FileState::Gone; 2]);
+}

@@ -185,6 +185,60 @@ fn a_deleted_file_is_never_served() {
     );
 }
 
+/// Without a refresh: the index knows nothing of it.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_no_memory_any_more_is_never_served() {
+    use std::os::unix::fs::symlink;
+    type Change = fn(&Sandbox);
+    let changes: [(&str, Change); 5] = [
+        ("a folder", |sandbox| {
+            sandbox.project.remove("notes/deploy.md");
+            std::fs::create_dir(sandbox.project.path("notes/deploy.md")).unwrap();
+        }),
+        ("a link", |sandbox| {
+            std::fs::rename(sandbox.project.path("notes/deploy.md"), sandbox.outside("deploy.md")).unwrap();
+            symlink(sandbox.outside("deploy.md"), sandbox.project.path("notes/deploy.md")).unwrap();
+        }),
+        ("behind a link", |sandbox| {
+            std::fs::rename(sandbox.project.path("notes"), sandbox.outside("notes")).unwrap();
+            symlink(sandbox.outside("notes"), sandbox.project.path("notes")).unwrap();
+        }),
+        ("moved to where it is ignored", |sandbox| {
+            sandbox.project.write("target/.gitignore", "*\n");
+            std::fs::rename(
+                sandbox.project.path("notes/deploy.md"),
+                sandbox.project.path("target/deploy.md"),
+            )
+            .unwrap();
+        }),
+        ("with the whole folder", |sandbox| {
+            std::fs::remove_dir_all(sandbox.project.path("notes")).unwrap()
+        }),
+    ];
+    for (name, change) in changes {
+        for follow_links in [false, true] {
+            let sandbox = Sandbox::with(&[("notes/deploy.md", DEPLOY.1), CACHE]);
+            sandbox
+                .project
+                .write("casebook.toml", &format!("[files]\nfollow_links = {follow_links}\n"));
+            sandbox.json(&["index"]);
+            let before = sandbox.json(&["activate", "when do releases leave?", "--no-refresh"]);
+            assert_eq!(texts(&before["fragments"], "/path")[0], "notes/deploy.md", "{before:#}");
+            change(&sandbox);
+            let after = sandbox.json(&["activate", "when do releases leave?", "--no-refresh", "--explain"]);
+            assert!(
+                !texts(&after["fragments"], "/path").contains(&"notes/deploy.md".to_owned()),
+                "{name}: {after:#}"
+            );
+            assert!(
+                texts(&after["candidates"], "/disposition").contains(&"source_deleted".to_owned()),
+                "{name}: {after:#}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_changed_file_is_marked_where_the_index_is_not_refreshed() {
     let sandbox = Sandbox::with(&[DEPLOY]);
