@@ -36,3 +36,7 @@ pub const TWO_SUCCESSORS: &str = "two_successors";
 pub const RECORD_CONTROL_PLANE: &str = "record_control_plane";
 /// A stored record cannot be read back.
 pub const RECORD_UNREADABLE: &str = "record_unreadable";
+/// The system tells of no changes: the memory is looked at now and then instead.
+pub const WATCH_UNAVAILABLE: &str = "watch_unavailable";
+/// The system watches no more folders: the others are looked at now and then instead.
+pub const WATCH_LIMITED: &str = "watch_limited";

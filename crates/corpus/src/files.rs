@@ -6,6 +6,7 @@
 mod read;
 mod stamp;
 mod walk;
+mod watcher;
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -19,6 +20,7 @@ use crate::{
 };
 use read::Reading;
 use walk::Entry;
+pub use watcher::{FileWatcher, Waker};
 
 /// Bytes of a file that is still read where nothing else is configured: 4 MiB.
 pub const DEFAULT_MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -154,6 +156,17 @@ impl FileSources {
         })
     }
 
+    /// Looks whether there is anything to scan.
+    ///
+    /// # Errors
+    /// A source is not there, or cannot be listed.
+    pub fn check(&self) -> Result<(), SourceError> {
+        for source in &self.sources {
+            fs::read_dir(&source.folder).map_err(|error| unreadable(&source.folder, error))?;
+        }
+        Ok(())
+    }
+
     /// Returns how the file at a [`location`](ScanItem::location) stands to the stamp that a scan gave it, with one
     /// look at each part of its path. Without a stamp an existing file counts as changed; one behind a link that a scan
     /// would not follow counts as gone.
@@ -233,9 +246,7 @@ impl MemorySource for FileSources {
     }
 
     fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
-        for source in &self.sources {
-            fs::read_dir(&source.folder).map_err(|error| unreadable(&source.folder, error))?;
-        }
+        self.check()?;
         let walk::Walked {
             entries,
             mut degradations,

@@ -26,10 +26,11 @@ mod stack;
 mod stated;
 mod time;
 mod visibility;
+mod watch;
 
 pub use degradation::Degradation;
 pub use effective::{EffectiveMemory, Member, Standing, SupersessionError, SupersessionProblem};
-pub use files::{DEFAULT_MAX_FILE_BYTES, FileSources, FileState, FilesConfig, SourceDecl};
+pub use files::{DEFAULT_MAX_FILE_BYTES, FileSources, FileState, FileWatcher, FilesConfig, SourceDecl, Waker};
 pub use front_matter::FrontMatterError;
 pub use hash::{ContentHash, EffectiveHash, ParseHashError};
 pub use id::{ProjectId, ResourceId, Scope};
@@ -45,6 +46,7 @@ pub use stack::Stack;
 pub use stated::StatedMeta;
 pub use time::{Clock, ParseTimestampError, Timestamp};
 pub use visibility::visible;
+pub use watch::{Notice, Watch};
 
 /// What the macros of this crate need where they are used; not for anyone else.
 #[doc(hidden)]

@@ -90,6 +90,7 @@ const PINS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tantivy*", &["casebook-index"]),
+    ("notify*", &["casebook-corpus"]),
     ("candle*", &["casebook-encoder"]),
     ("tokenizers", &["casebook-encoder"]),
     ("tokio*", &["casebook-api", "casebook"]),

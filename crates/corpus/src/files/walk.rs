@@ -1,12 +1,13 @@
 //! Which files below the root are memory, by their names and kinds alone.
 
+use std::collections::BTreeSet;
 use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::gitignore::Gitignore;
-use ignore::{DirEntry, Match, WalkBuilder};
+use ignore::{DirEntry, Match, Walk, WalkBuilder};
 use unicode_normalization::UnicodeNormalization;
 
 use super::{FileSources, is_reserved, stamp};
@@ -43,10 +44,8 @@ pub(super) struct Walked {
 /// Walks every source, each on its own: so a source may be hidden or ignored where it lies.
 pub(super) fn walk(sources: &FileSources) -> Walked {
     let mut walked = Walked::default();
-    for (index, source) in sources.sources.iter().enumerate() {
-        if sources.source_of(&source.folder) == Some(index) {
-            walk_source(sources, index, &mut walked);
-        }
+    for index in walked_sources(sources) {
+        walk_source(sources, index, &mut walked);
     }
     walked.entries.sort_unstable_by(|a, b| a.location.cmp(&b.location));
     walked
@@ -56,7 +55,19 @@ pub(super) fn walk(sources: &FileSources) -> Walked {
     walked
 }
 
-fn walk_source(sources: &FileSources, index: usize, walked: &mut Walked) {
+/// Returns every folder that a walk looks into. What it cannot look into is for [`walk`] to name.
+pub(super) fn folders(sources: &FileSources) -> BTreeSet<PathBuf> {
+    let walked = walked_sources(sources).flat_map(|index| walker(sources, index).0.flatten());
+    let folders = walked.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_dir()));
+    folders.map(DirEntry::into_path).collect()
+}
+
+/// Returns the sources that are walked: of two with one folder, the upper.
+fn walked_sources(sources: &FileSources) -> impl Iterator<Item = usize> {
+    (0..sources.sources.len()).filter(|&index| sources.source_of(&sources.sources[index].folder) == Some(index))
+}
+
+fn walker(sources: &FileSources, index: usize) -> (Walk, Arc<Gate>) {
     let folder = &sources.sources[index].folder;
     let gate = Arc::new(Gate::new(sources, folder));
     let filter = Arc::clone(&gate);
@@ -68,7 +79,12 @@ fn walk_source(sources: &FileSources, index: usize, walked: &mut Walked) {
         .require_git(false)
         .follow_links(sources.follow_links)
         .filter_entry(move |entry| filter.admits(entry));
-    for entry in builder.build() {
+    (builder.build(), gate)
+}
+
+fn walk_source(sources: &FileSources, index: usize, walked: &mut Walked) {
+    let (walker, gate) = walker(sources, index);
+    for entry in walker {
         match entry {
             Ok(entry) => {
                 if let Some(error) = entry.error() {
@@ -119,7 +135,7 @@ fn file_entry(sources: &FileSources, source: usize, entry: &DirEntry, gate: &Gat
     }
 }
 
-fn is_markdown(path: &Path) -> bool {
+pub(super) fn is_markdown(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown")
 }
@@ -158,7 +174,7 @@ fn within_bounds(sources: &FileSources, entry: &DirEntry, gate: &Gate) -> bool {
     true
 }
 
-fn with_slashes(path: &str) -> String {
+pub(super) fn with_slashes(path: &str) -> String {
     if std::path::MAIN_SEPARATOR == '/' {
         path.to_owned()
     } else {

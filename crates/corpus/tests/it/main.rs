@@ -5,6 +5,7 @@ mod conformance;
 mod discovery;
 mod edits;
 mod stack;
+mod watching;
 
 use std::collections::HashMap;
 use std::path::Path;
