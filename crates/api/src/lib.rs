@@ -5,6 +5,7 @@
 //! schemas in `schemas/` are generated from them.
 
 mod error;
+mod follow;
 mod history;
 mod project;
 mod records;
@@ -12,6 +13,7 @@ mod service;
 pub mod wire;
 
 pub use error::{ApiError, ErrorKind};
+pub use follow::{Follower, Pace, Told};
 pub use history::History;
 pub use project::Project;
 pub use records::{Records, read_change, read_page};

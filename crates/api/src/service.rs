@@ -6,7 +6,7 @@ mod sources;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, ResourceMeta};
+use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, FileWatcher, ResourceMeta};
 use casebook_index::{
     BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, RecordStore, Snapshot,
     TextEncoder,
@@ -80,7 +80,7 @@ impl Service {
     /// # Errors
     /// When the memory or the index cannot be opened, or a setting is out of its range.
     pub fn open(project: Project, history: Result<History, ApiError>, parts: Parts) -> Result<Self, ApiError> {
-        let files = FileSources::new(&project.root, project.files.clone()).map_err(BuildError::Source)?;
+        let files = open_sources(&project)?;
         let records = RecordStore::at(&project.records, &project.id);
         let sources = Sources { files, records };
         project.ranker.validate().map_err(|error| {
@@ -121,7 +121,17 @@ impl Service {
         &self.parts.problems
     }
 
+    /// Returns what notices changes of the memory.
+    ///
+    /// # Errors
+    /// When the memory cannot be read.
+    pub fn watcher(&self) -> Result<FileWatcher, ApiError> {
+        Ok(FileWatcher::new(open_sources(&self.project)?))
+    }
+
     fn build_with(&self, full: bool, wait: LockWait, observer: &dyn BuildObserver) -> Result<BuildReport, BuildError> {
+        // Before the index: it lies in the folder, and would be missed for another reason.
+        self.sources.files.check()?;
         let mut report = self.index.build(&BuildRequest {
             source: &self.sources,
             encoder: Some(&*self.parts.encoder),
@@ -311,6 +321,10 @@ impl Failed {
     fn is_broken_index(&self) -> bool {
         matches!(self.error.code, "units_unreadable" | "index_unreadable")
     }
+}
+
+fn open_sources(project: &Project) -> Result<FileSources, BuildError> {
+    Ok(FileSources::new(&project.root, project.files.clone())?)
 }
 
 /// Opens the index in the first place that can be written. One that a newer version wrote is not passed over.

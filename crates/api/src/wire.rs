@@ -6,6 +6,7 @@ mod fill;
 mod index;
 mod runs;
 mod sync;
+mod watch;
 
 pub use activate::{
     ActivateResponse, ActivationState, Budget, Candidate, Degradation, Fragment, HeldFragment, Lines, Redirected,
@@ -19,6 +20,7 @@ pub use sync::{
     SyncAbortResponse, SyncBeginResponse, SyncChange, SyncCommitResponse, SyncPage, SyncPageResponse, SyncPushResponse,
     SyncRecord, SyncSession, SyncStagedPage, SyncStatusResponse,
 };
+pub use watch::WatchEvent;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -43,6 +45,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("sync-page-response", schema_of::<SyncPageResponse>()),
         ("sync-push-response", schema_of::<SyncPushResponse>()),
         ("sync-status-response", schema_of::<SyncStatusResponse>()),
+        ("watch-event", schema_of::<WatchEvent>()),
     ]
 }
 

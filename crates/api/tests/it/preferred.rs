@@ -3,52 +3,20 @@
 use std::sync::Arc;
 
 use casebook_api::wire::{FillResponse, FillStatusResponse};
-use casebook_api::{ApiError, ErrorKind, Parts, Project, Refresh, Service};
-use casebook_corpus::{FilesConfig, Timestamp};
-use casebook_index::{Cancel, FillEnd, IndexOptions, Passage, TextEncoder};
-use casebook_ranker::{Activation, ActivationRequest, PairScore, PairScorer, RankerConfig, ScoreError};
-use casebook_recorder::RunId;
-use casebook_testkit::{FakeEncoder, FakePack, FixedClock, TempProject};
+use casebook_api::{ApiError, Refresh, Service};
+use casebook_corpus::Timestamp;
+use casebook_index::FillEnd;
+use casebook_ranker::{Activation, ActivationRequest};
+use casebook_testkit::{FakePack, FixedClock, TempProject};
 
-/// Scores everything alike.
-struct Alike;
-
-impl PairScorer for Alike {
-    fn revision(&self) -> &str {
-        "alike"
-    }
-
-    fn score(&self, _: &str, passages: &[Passage<'_>], _: &dyn Cancel) -> Result<Vec<PairScore>, ScoreError> {
-        Ok(passages.iter().map(|_| PairScore::new(0.9)).collect())
-    }
-}
+use crate::support::service;
 
 fn open(project: &TempProject, pack: Option<Arc<FakePack>>) -> Service {
     open_at(project, pack, FixedClock::default())
 }
 
 fn open_at(project: &TempProject, pack: Option<Arc<FakePack>>, clock: FixedClock) -> Service {
-    let root = project.root().to_owned();
-    let parts = Parts {
-        encoder: Arc::new(FakeEncoder::default()),
-        preferred: pack.map(|pack| pack as Arc<dyn TextEncoder>),
-        scorer: Arc::new(Alike),
-        clock: Arc::new(clock),
-        run_ids: Arc::new(|| RunId::new("run")),
-        problems: Vec::new(),
-    };
-    let project = Project {
-        id: Project::derived_id(&root),
-        index_dirs: vec![root.join(".casebook")],
-        records: root.join("records.db"),
-        files: FilesConfig::default(),
-        index: IndexOptions::default(),
-        ranker: RankerConfig::default(),
-        audiences: Vec::new(),
-        root,
-    };
-    let unwanted = ApiError::new("history_unavailable", ErrorKind::Internal, "not wanted");
-    Service::open(project, Err(unwanted), parts).unwrap()
+    service(project.root(), pack, Arc::new(clock))
 }
 
 fn notes(count: usize) -> TempProject {
