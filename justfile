@@ -49,3 +49,7 @@ kill times="50":
 # Two processes index and twenty ask, for so many seconds.
 soak seconds="600":
     scripts/soak {{seconds}}
+
+# How soon a save is a head in a memory of so many files, and what watching costs while nothing happens.
+watch-latency files="10000" idle="60":
+    scripts/watch-latency {{files}} {{idle}}

@@ -85,6 +85,13 @@ pub(crate) struct IndexArgs {
     /// Read, cut and write everything anew; known vectors are still used
     #[arg(long)]
     pub(crate) full: bool,
+    /// Go on: keep the index up to date while files change, until ctrl-c; tells every new head in a line
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Look at the whole folder every so many seconds, also when no change is noticed [default: 300, or 10 where the system
+    /// does not tell of changes]
+    #[arg(long, value_name = "SECONDS", requires = "watch", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) every: Option<u64>,
 }
 
 #[derive(Debug, Args)]

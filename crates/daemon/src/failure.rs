@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use casebook_api::wire::ErrorBody;
 use casebook_api::{ApiError, ErrorKind};
 
-use crate::render::safe;
+use crate::render;
 
 /// What ended a command.
 #[derive(Debug)]
@@ -35,13 +35,7 @@ impl Failure {
             let document = serde_json::json!({ "error": body });
             writeln!(std::io::stdout(), "{document:#}")
         } else {
-            let details: String = body
-                .details
-                .iter()
-                .map(|detail| format!("\n  because: {detail}"))
-                .collect();
-            let text = format!("error[{}]: {}{details}", body.code, body.message);
-            writeln!(std::io::stderr(), "{}", safe(&text))
+            writeln!(std::io::stderr(), "{}", render::error(&body))
         };
         self.exit_code()
     }

@@ -11,6 +11,7 @@ mod priority;
 mod progress;
 mod render;
 mod settings;
+mod signals;
 mod wire;
 
 use std::process::ExitCode;

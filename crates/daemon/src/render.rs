@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use casebook_api::wire::{
-    ActivateResponse, Candidate, Degradation, Fragment, IndexResponse, RunListResponse, RunResponse,
+    ActivateResponse, Candidate, Degradation, ErrorBody, Fragment, IndexResponse, RunListResponse, RunResponse,
+    WatchEvent,
 };
 use casebook_archive::CatalogEntry;
 use casebook_corpus::Timestamp;
@@ -60,6 +61,38 @@ fn degradations<'a>(text: &mut String, found: impl IntoIterator<Item = &'a Degra
         });
         push!(text, "! {} {path}{}", degradation.code, safe(&degradation.detail));
     }
+}
+
+/// Renders why there is no answer.
+pub(crate) fn error(body: &ErrorBody) -> String {
+    let details = body.details.iter().map(|detail| format!("\n  because: {detail}"));
+    let details: String = details.collect();
+    safe(&format!("error[{}]: {}{details}", body.code, body.message))
+}
+
+/// Renders what happened while a memory was watched; a head takes one line, and one more for each problem.
+pub(crate) fn watch_event(event: &WatchEvent) -> String {
+    let mut text = String::new();
+    match event {
+        WatchEvent::Watching { root } => push!(text, "watching {}; ctrl-c ends it", safe(root)),
+        WatchEvent::Head(head) => {
+            push!(
+                text,
+                "revision {}: {} added, {} changed, {} removed; {} resources, {} units; {} ms",
+                head.revision,
+                head.added,
+                head.changed,
+                head.removed,
+                head.resources,
+                head.units,
+                head.elapsed_ms
+            );
+            degradations(&mut text, &head.degradations);
+        }
+        WatchEvent::Failed { error: body } => push!(text, "{}", error(body)),
+        WatchEvent::Degraded { degradation } => degradations(&mut text, std::slice::from_ref(degradation)),
+    }
+    text.trim_end().to_owned()
 }
 
 /// Renders the outcome of a build.

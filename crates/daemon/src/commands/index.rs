@@ -1,5 +1,7 @@
 //! `casebook index`
 
+mod watch;
+
 use casebook_api::wire::IndexResponse;
 
 use crate::cli::{Common, IndexArgs};
@@ -11,6 +13,9 @@ use crate::wire::Setup;
 
 pub(crate) fn run(common: &Common, args: &IndexArgs) -> Result<(), Failure> {
     let service = Setup::new(common)?.service()?;
+    if args.watch {
+        return watch::run(common, args, &service);
+    }
     let progress = Progress::new();
     let report = service.build(args.full, &progress);
     progress.finish();

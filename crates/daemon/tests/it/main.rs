@@ -15,3 +15,4 @@ mod runs;
 mod sandbox;
 mod sync;
 mod sync_faults;
+mod watch;
