@@ -4,11 +4,11 @@ mod fill;
 mod sources;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use casebook_corpus::{Clock, Degradation, EffectiveHash, FileSources, FileWatcher, ResourceMeta};
 use casebook_index::{
-    BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, RecordStore, Snapshot,
+    BuildError, BuildObserver, BuildReport, BuildRequest, Index, LockWait, OpenError, ReadError, RecordStore, Snapshot,
     TextEncoder,
 };
 use casebook_ranker::{Activation, ActivationRequest, Lanes, PairScorer, Preferred, RevisionId, SourceState, Tools};
@@ -246,11 +246,14 @@ impl Service {
             }
         }
         let snapshot = self.index.snapshot()?.ok_or_else(|| {
-            ApiError::new(
+            let mut error = ApiError::new(
                 "index_preparing",
                 ErrorKind::NotReady,
                 "there is no index yet; run `casebook index` first",
-            )
+            );
+            let rebuilt = self.index.status().ok().and_then(|status| status.rebuilt);
+            error.details.extend(rebuilt.map(|rebuilt| rebuilt.detail));
+            error
         })?;
         Ok((snapshot, degradations))
     }
@@ -287,26 +290,36 @@ impl Service {
             degradations,
             ..Lanes::from(snapshot)
         };
-        let freshness = |meta: &ResourceMeta| self.state_of(snapshot, meta, &request.audiences);
+        let unreadable = OnceLock::new();
+        let freshness = |meta: &ResourceMeta| {
+            let state = self.state_of(snapshot, meta, &request.audiences);
+            state.unwrap_or_else(|error| {
+                // Only the first is told.
+                let _ = unreadable.set(error);
+                SourceState::Gone
+            })
+        };
         let tools = Tools {
             scorer: Some(&*self.parts.scorer),
             clock: &*self.parts.clock,
             freshness: &freshness,
         };
-        Ok(casebook_ranker::activate(
-            request,
-            &lanes,
-            &self.project.ranker,
-            &tools,
-        )?)
+        let activation = casebook_ranker::activate(request, &lanes, &self.project.ranker, &tools)?;
+        // What could not be looked up was left out: half an answer is none.
+        unreadable
+            .into_inner()
+            .map_or(Ok(activation), |error| Err(error.into()))
     }
 
     /// Looks at what a candidate was read from.
-    fn state_of(&self, snapshot: &Snapshot, meta: &ResourceMeta, audiences: &[String]) -> SourceState {
-        match snapshot.place(&meta.id) {
-            Ok(Some(place)) => self.sources.state_of(&place, audiences),
-            _ => SourceState::Gone,
-        }
+    fn state_of(
+        &self,
+        snapshot: &Snapshot,
+        meta: &ResourceMeta,
+        audiences: &[String],
+    ) -> Result<SourceState, ReadError> {
+        let place = snapshot.place(&meta.id)?;
+        Ok(place.map_or(SourceState::Gone, |place| self.sources.state_of(&place, audiences)))
     }
 }
 
@@ -327,7 +340,8 @@ fn open_sources(project: &Project) -> Result<FileSources, BuildError> {
     Ok(FileSources::new(&project.root, project.files.clone())?)
 }
 
-/// Opens the index in the first place that can be written. One that a newer version wrote is not passed over.
+/// Opens the index in the first place that can be written; where none can, one that can be read. One that a newer version
+/// wrote is not passed over.
 fn open_index(project: &Project) -> Result<Index, ApiError> {
     let mut refused = None;
     for dir in &project.index_dirs {
@@ -335,6 +349,13 @@ fn open_index(project: &Project) -> Result<Index, ApiError> {
             Ok(index) => return Ok(index),
             Err(error @ OpenError::Newer { .. }) => return Err(error.into()),
             Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    for dir in &project.index_dirs {
+        match Index::open_to_read(dir, project.index.clone()) {
+            Err(error @ OpenError::Newer { .. }) => return Err(error.into()),
+            Err(_) => {}
+            Ok(index) => return Ok(index),
         }
     }
     Err(refused.map_or_else(

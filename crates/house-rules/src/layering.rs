@@ -87,6 +87,8 @@ const PINS: &[(&str, &[&str])] = &[
             "casebook-index",
             "casebook-recorder",
             "casebook-evaluation",
+            // Damages databases.
+            "casebook-testkit",
         ],
     ),
     ("tantivy*", &["casebook-index"]),

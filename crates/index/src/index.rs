@@ -18,7 +18,7 @@ use self::loaded::Loaded;
 pub(crate) use self::loaded::StateKey;
 use crate::lexical::{Postings, TantivyError, TantivyStore, lexical_revision};
 use crate::snapshot::{Reader, WordLane};
-use crate::store::{self, is_broken};
+use crate::store::{self, is_broken, is_full_text_broken};
 use crate::vector::Matrix;
 use crate::{
     BuildError, BuildReport, BuildRequest, FillError, FillReport, FillRequest, FillStatus, OpenError, ReadError,
@@ -69,6 +69,8 @@ pub struct IndexStatus {
     pub last_failure: Option<FailedBuild>,
     /// Whether someone is building now.
     pub building: bool,
+    /// The database was broken and is empty now; told until a build has made it whole again.
+    pub rebuilt: Option<Degradation>,
     /// Bytes of all its files.
     pub bytes: u64,
 }
@@ -114,6 +116,22 @@ impl Index {
             source: error.source,
         })?;
         let (pool, rebuilt) = Pool::open(&files)?;
+        Ok(Self::of(files, options, pool, rebuilt))
+    }
+
+    /// Opens an index that is there and whose folder cannot be written, on a read-only disk or a full one. It answers as
+    /// any other. A [`build`](Self::build) that finds nothing to do succeeds, any other fails until the folder can be
+    /// written again.
+    ///
+    /// # Errors
+    /// When there is none, it cannot be read, or it was written by another version.
+    pub fn open_to_read(dir: &Path, options: IndexOptions) -> Result<Self, OpenError> {
+        let files = Files::new(dir);
+        let pool = Pool::open_to_read(&files)?;
+        Ok(Self::of(files, options, pool, None))
+    }
+
+    fn of(files: Files, options: IndexOptions, pool: Pool, rebuilt: Option<Degradation>) -> Self {
         let lexical_revision = lexical_revision(options.fts5, options.tantivy);
         let shared = Arc::new(Shared {
             files,
@@ -125,7 +143,7 @@ impl Index {
             tantivy: Mutex::default(),
             rebuilt: Mutex::new(rebuilt),
         });
-        Ok(Self { shared })
+        Self { shared }
     }
 
     /// Builds what changed and moves the head, in one step that readers see whole. Returns without a write where nothing
@@ -231,6 +249,7 @@ impl Index {
         Ok(IndexStatus {
             head,
             last_failure,
+            rebuilt: self.shared.rebuilt().clone(),
             building: FileLock::is_held(&self.shared.files.lock).map_err(|error| ReadError(Box::new(error)))?,
             bytes: self.shared.files.bytes(),
         })
@@ -266,10 +285,13 @@ impl Shared {
         self.pool.give_back(pooled);
     }
 
-    /// Takes note of an error that says that the database is broken; the next build, of whatever process, makes it anew.
+    /// Takes note of an error that says that the database, or its table of substrings alone, is broken; the next build, of
+    /// whatever process, makes it anew.
     pub(crate) fn note(&self, error: &rusqlite::Error) {
-        if is_broken(error) {
-            // Where not even an empty file can be written, nothing can be made anew either.
+        // Where not even an empty file can be written, nothing can be made anew either.
+        if is_full_text_broken(error) {
+            let _ = create_private_file(&self.files.full_text_suspicion);
+        } else if is_broken(error) {
             let _ = create_private_file(&self.files.suspicion);
         }
     }
@@ -277,6 +299,11 @@ impl Shared {
     /// Returns whether a read found the database broken.
     pub(crate) fn is_suspect(&self) -> bool {
         self.files.suspicion.exists()
+    }
+
+    /// Returns whether the table of substrings was found broken, and is wanted.
+    pub(crate) fn is_full_text_suspect(&self) -> bool {
+        self.options.fts5 && self.files.full_text_suspicion.exists()
     }
 
     fn read_error(&self, error: rusqlite::Error) -> ReadError {

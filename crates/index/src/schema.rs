@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use casebook_storage::{DatabaseError, Migration, OpenOptions, Synchronous, migrate, open};
+use casebook_storage::{DatabaseError, Migration, OpenOptions, Synchronous, migrate, open, open_read_only};
 use rusqlite::Connection;
 
 /// Marks `index.db` as ours: "CBix".
@@ -18,8 +18,17 @@ const LOG_BYTES: i64 = 64 << 20;
 /// Opens the database and brings its schema up to date.
 pub(crate) fn open_database(path: &Path) -> Result<Connection, DatabaseError> {
     // A loss of power may cost the last build, which the next one makes again.
-    let mut db = open(path, &OpenOptions::new(APPLICATION_ID, Synchronous::Normal))?;
+    let db = open(path, &OpenOptions::new(APPLICATION_ID, Synchronous::Normal))?;
     db.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(()))?;
+    finished(db)
+}
+
+/// Opens a database that cannot be written. One of an earlier version cannot be used so.
+pub(crate) fn open_database_to_read(path: &Path) -> Result<Connection, DatabaseError> {
+    finished(open_read_only(path, APPLICATION_ID)?)
+}
+
+fn finished(mut db: Connection) -> Result<Connection, DatabaseError> {
     migrate(&mut db, MIGRATIONS)?;
     db.set_prepared_statement_cache_capacity(64);
     Ok(db)

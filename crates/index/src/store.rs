@@ -10,6 +10,7 @@ mod units;
 mod vectors;
 
 use casebook_corpus::{ContentHash, EffectiveHash, Stamp};
+use rusqlite::ErrorCode;
 use rusqlite::types::Type;
 
 pub(crate) use encoders::{
@@ -33,6 +34,18 @@ pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
             error,
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | QueryReturnedNoRows
         )
+}
+
+/// Returns whether the error means that the table of substrings alone cannot be trusted any more.
+pub(crate) fn is_full_text_broken(error: &rusqlite::Error) -> bool {
+    /// What FTS5 answers where its own tables do not fit together.
+    const SQLITE_CORRUPT_VTAB: i32 = 267;
+    // Where one of its tables is gone, SQLite has no other code than that of a wrong statement.
+    let is_wrong = matches!(error.sqlite_error_code(), Some(ErrorCode::Unknown));
+    error
+        .sqlite_error()
+        .is_some_and(|found| found.extended_code == SQLITE_CORRUPT_VTAB)
+        || (is_wrong && error.to_string().contains("search_units_fts"))
 }
 
 /// Returns a conversion from any error to that of a stored value that cannot be read back.

@@ -67,6 +67,66 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Connection, DatabaseEr
     Ok(db)
 }
 
+/// Opens a database that cannot be written, for reading alone: on a read-only disk, or on a full one, where not even the
+/// file of shared memory that WAL needs can be made. Where no log lies beside it, it is taken for one that nobody changes
+/// meanwhile: whoever holds the connection for long may read what a writer that began later has half copied.
+///
+/// # Errors
+/// When it cannot be read, or belongs to another application.
+pub fn open_read_only(path: &Path, application_id: i32) -> Result<Connection, DatabaseError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let has_log = std::fs::metadata(Path::new(&log)).is_ok_and(|log| log.len() > 0);
+    let uri = format!("file:{}{}", escaped(path), if has_log { "" } else { "?immutable=1" });
+    let db = Connection::open_with_flags(uri, flags)?;
+    db.busy_timeout(OpenOptions::BUSY_TIMEOUT)?;
+    db.pragma_update(None, "trusted_schema", false)?;
+    match db.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0))? {
+        found if found == application_id => Ok(db),
+        found => Err(DatabaseError::Foreign {
+            path: path.to_owned(),
+            found,
+            expected: application_id,
+        }),
+    }
+}
+
+/// Returns a path as it stands in a URI.
+fn escaped(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let escaped = bytes.map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => char::from(*byte).to_string(),
+        b'\\' if cfg!(windows) => "/".to_owned(),
+        byte => format!("%{byte:02X}"),
+    });
+    let escaped: String = escaped.collect();
+    // A drive is a part of the path and no host.
+    if cfg!(windows) && !escaped.starts_with('/') {
+        format!("/{escaped}")
+    } else {
+        escaped
+    }
+}
+
+/// Returns whether the error means that the file, or its folder, cannot be written, while it may well be readable.
+pub fn is_unwritable(error: &DatabaseError) -> bool {
+    match error {
+        DatabaseError::File(_) => true,
+        DatabaseError::Sqlite(error) => matches!(
+            error.sqlite_error_code(),
+            Some(
+                ErrorCode::CannotOpen
+                    | ErrorCode::DiskFull
+                    | ErrorCode::PermissionDenied
+                    | ErrorCode::ReadOnly
+                    | ErrorCode::SystemIoFailure
+            )
+        ),
+        _ => false,
+    }
+}
+
 /// Returns whether the error means that the file is broken, rather than busy, full or misused.
 pub fn is_corrupt(error: &rusqlite::Error) -> bool {
     matches!(

@@ -10,7 +10,7 @@ mod file;
 mod lock;
 mod migrate;
 
-pub use database::{OpenOptions, Synchronous, is_corrupt, open};
+pub use database::{OpenOptions, Synchronous, is_corrupt, is_unwritable, open, open_read_only};
 pub use error::{DatabaseError, FileError};
 pub use file::{NewFile, bytes_below, create_private_dir, create_private_file, read_at, write_atomic};
 pub use lock::{FileLock, Waited};

@@ -18,8 +18,11 @@ pub struct Migration {
 /// When the database is newer than the list, or a step fails; each step is applied whole or not at all.
 pub fn migrate(db: &mut Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
     let known = migrations.len() as i64;
-    if version(db)? == known {
-        return Ok(());
+    match version(db)? {
+        found if found == known => return Ok(()),
+        // Before a transaction that a database without permission to write would refuse.
+        found if found > known => return Err(DatabaseError::Newer { found, known }),
+        _ => {}
     }
     loop {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;

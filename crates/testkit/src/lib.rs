@@ -5,6 +5,7 @@
 
 mod arbitrary;
 mod clock;
+pub mod damage;
 mod generated;
 #[cfg(feature = "lanes")]
 mod lanes;

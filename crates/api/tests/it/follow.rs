@@ -10,9 +10,9 @@ use casebook_api::{Follower, Pace, Refresh, Service, Told};
 use casebook_corpus::{Clock, Timestamp, Waker};
 use casebook_index::Cancel;
 use casebook_ranker::{ActivationRequest, Fragment, TimeLabel};
-use casebook_testkit::TempProject;
+use casebook_testkit::{FakeEncoder, TempProject};
 
-use crate::support::service;
+use crate::support::{parts, service};
 
 const BOUND: Duration = Duration::from_secs(60);
 
@@ -66,8 +66,12 @@ impl Followed {
     fn with(files: &[(&str, &str)]) -> Self {
         let project = TempProject::with(files);
         let clock: Arc<dyn Clock> = Arc::new(RealClock::start());
-        let builder = service(project.root(), None, Arc::clone(&clock));
-        let reader = service(project.root(), None, Arc::clone(&clock));
+        let open = || {
+            let mut parts = parts(Arc::new(FakeEncoder::default()));
+            parts.clock = Arc::clone(&clock);
+            service(project.root(), parts).unwrap()
+        };
+        let (builder, reader) = (open(), open());
         let shared = Arc::<Shared>::default();
         let mut watch = builder.watcher().unwrap();
         let waker = watch.waker();

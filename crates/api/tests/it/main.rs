@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod follow;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod preferred;
+#[cfg(test)]
 mod schemas;
 #[cfg(test)]
 mod support;

@@ -5,18 +5,21 @@ use std::sync::Arc;
 use casebook_api::wire::{FillResponse, FillStatusResponse};
 use casebook_api::{ApiError, Refresh, Service};
 use casebook_corpus::Timestamp;
-use casebook_index::FillEnd;
+use casebook_index::{FillEnd, TextEncoder};
 use casebook_ranker::{Activation, ActivationRequest};
-use casebook_testkit::{FakePack, FixedClock, TempProject};
+use casebook_testkit::{FakeEncoder, FakePack, FixedClock, TempProject};
 
-use crate::support::service;
+use crate::support::{parts, service};
 
 fn open(project: &TempProject, pack: Option<Arc<FakePack>>) -> Service {
     open_at(project, pack, FixedClock::default())
 }
 
 fn open_at(project: &TempProject, pack: Option<Arc<FakePack>>, clock: FixedClock) -> Service {
-    service(project.root(), pack, Arc::new(clock))
+    let mut parts = parts(Arc::new(FakeEncoder::default()));
+    parts.preferred = pack.map(|pack| pack as Arc<dyn TextEncoder>);
+    parts.clock = Arc::new(clock);
+    service(project.root(), parts).unwrap()
 }
 
 fn notes(count: usize) -> TempProject {

@@ -1,14 +1,14 @@
-//! A service over a temporary project, with an encoder and a reranker that cost nothing.
+//! What the tests share: a service over a folder, of parts that a test can replace.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use casebook_api::{ApiError, ErrorKind, Parts, Project, Service};
-use casebook_corpus::{Clock, FilesConfig};
+use casebook_corpus::FilesConfig;
 use casebook_index::{Cancel, IndexOptions, Passage, TextEncoder};
 use casebook_ranker::{PairScore, PairScorer, RankerConfig, ScoreError};
 use casebook_recorder::RunId;
-use casebook_testkit::{FakeEncoder, FakePack};
+use casebook_testkit::FixedClock;
 
 /// Scores everything alike.
 struct Alike;
@@ -23,26 +23,30 @@ impl PairScorer for Alike {
     }
 }
 
-pub(crate) fn service(root: &Path, pack: Option<Arc<FakePack>>, clock: Arc<dyn Clock>) -> Service {
-    let root = root.to_owned();
-    let parts = Parts {
-        encoder: Arc::new(FakeEncoder::default()),
-        preferred: pack.map(|pack| pack as Arc<dyn TextEncoder>),
+pub(crate) fn parts(encoder: Arc<dyn TextEncoder>) -> Parts {
+    Parts {
+        encoder,
+        preferred: None,
         scorer: Arc::new(Alike),
-        clock,
+        clock: Arc::new(FixedClock::default()),
         run_ids: Arc::new(|| RunId::new("run")),
         problems: Vec::new(),
-    };
+    }
+}
+
+/// Opens the project of a folder, without a history. Its index is in `.casebook`, and in `elsewhere` where that cannot be
+/// used.
+pub(crate) fn service(root: &Path, parts: Parts) -> Result<Service, ApiError> {
     let project = Project {
-        id: Project::derived_id(&root),
-        index_dirs: vec![root.join(".casebook")],
+        id: Project::derived_id(root),
+        index_dirs: vec![root.join(".casebook"), root.join("elsewhere/index")],
         records: root.join("records.db"),
         files: FilesConfig::default(),
         index: IndexOptions::default(),
         ranker: RankerConfig::default(),
         audiences: Vec::new(),
-        root,
+        root: root.to_owned(),
     };
     let unwanted = ApiError::new("history_unavailable", ErrorKind::Internal, "not wanted");
-    Service::open(project, Err(unwanted), parts).unwrap()
+    Service::open(project, Err(unwanted), parts)
 }

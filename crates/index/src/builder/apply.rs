@@ -11,7 +11,7 @@ use crate::builder::failure::Step;
 use crate::builder::plan::{Plan, Target};
 use crate::builder::word_index::{Document, LexicalDifference, documents};
 use crate::lexical::{fold, normalise};
-use crate::store::{pack, pack_stamp};
+use crate::store::{is_full_text_broken, pack, pack_stamp, unreadable};
 use crate::{BuildError, BuildObserver, BuildStage};
 
 /// What was written.
@@ -52,10 +52,7 @@ pub(crate) fn apply(
         writer.clear()?;
     }
     if scope.full_text {
-        tx.execute(
-            "INSERT INTO search_units_fts (search_units_fts) VALUES ('delete-all')",
-            [],
-        )?;
+        empty_full_text(tx)?;
     }
     // What leaves goes first: a unit key may come back at another location.
     for location in &plan.gone {
@@ -96,6 +93,29 @@ pub(crate) fn apply(
         tidy(tx, scope.full_text)?;
     }
     Ok(writer.written)
+}
+
+/// Empties the full-text table. One that is broken is made anew; where that fails as well, the whole database is to blame.
+fn empty_full_text(tx: &Connection) -> rusqlite::Result<()> {
+    let emptied = tx.execute(
+        "INSERT INTO search_units_fts (search_units_fts) VALUES ('delete-all')",
+        [],
+    );
+    match emptied {
+        Err(error) if is_full_text_broken(&error) => {
+            let sql = "SELECT sql FROM sqlite_schema WHERE name = 'search_units_fts'";
+            let sql: String = tx.query_row(sql, [], |row| row.get(0))?;
+            let made = tx.execute_batch(&format!("DROP TABLE search_units_fts; {sql}"));
+            made.map_err(|error| {
+                if is_full_text_broken(&error) {
+                    unreadable(error)
+                } else {
+                    error
+                }
+            })
+        }
+        emptied => emptied.map(drop),
+    }
 }
 
 /// Pages of the full-text table that a delta may merge.

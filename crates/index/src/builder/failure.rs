@@ -4,7 +4,7 @@ use casebook_corpus::{SourceError, SupersessionError};
 use casebook_storage::{DatabaseError, FileError};
 
 use crate::error::chain;
-use crate::store::is_broken;
+use crate::store::{is_broken, is_full_text_broken};
 use crate::{BuildError, OpenError};
 
 /// A build stops.
@@ -22,6 +22,14 @@ impl Failure {
     /// Returns whether the database cannot be trusted any more.
     pub(crate) fn is_broken_index(&self) -> bool {
         matches!(self, Self::Database(error) if is_broken(error))
+    }
+
+    /// Returns what says that the table of substrings alone cannot be trusted any more.
+    pub(crate) fn broken_full_text(&self) -> Option<&rusqlite::Error> {
+        match self {
+            Self::Database(error) if is_full_text_broken(error) => Some(error),
+            _ => None,
+        }
     }
 
     /// Returns the failure and its causes in one line.

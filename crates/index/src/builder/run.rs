@@ -19,6 +19,7 @@ use crate::builder::failure::{Failure, Step};
 use crate::builder::known::Known;
 use crate::builder::plan::{Difference, Plan, plan, scan_degradations};
 use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, word_index};
+use crate::degradation::INDEX_REBUILT;
 use crate::index::Shared;
 use crate::store::{self, Encoding, Head};
 use crate::vector::Covered;
@@ -42,6 +43,10 @@ pub(crate) fn build(shared: &Shared, request: &BuildRequest<'_>) -> Result<Build
         full = true;
     }
     let mut outcome = Run::start(shared, request, started).and_then(|mut run| run.go(full, looked.take()));
+    if let Some(error) = outcome.as_ref().err().and_then(Failure::broken_full_text) {
+        shared.note(error);
+        outcome = Run::start(shared, request, started).and_then(|mut run| run.go(full, None));
+    }
     if outcome.as_ref().is_err_and(Failure::is_broken_index) {
         let replaced = shared.replace_database().map_err(Failure::from);
         outcome = replaced.and_then(|()| Run::start(shared, request, started)?.go(true, None));
@@ -182,6 +187,7 @@ impl<'a> Run<'a> {
         let is_same = revision.chunker_revision == self.shared.options().chunker.revision()
             && revision.lexical_revision == self.shared.lexical_revision()
             && revision.encoder_revision.as_ref() == self.encoder_revision()
+            && !self.shared.is_full_text_suspect()
             && head.degradations.is_some()
             && head.vectors_missing == 0;
         match self.request.encoder {
@@ -209,7 +215,9 @@ impl<'a> Run<'a> {
         let chunker = &self.shared.options().chunker;
         let was = |same: &dyn Fn(&Revision) -> bool| self.head.as_ref().is_some_and(|head| same(&head.revision));
         let chunker_changed = full || !was(&|revision| revision.chunker_revision == chunker.revision());
-        let lexical_changed = full || !was(&|revision| revision.lexical_revision == self.shared.lexical_revision());
+        let is_suspect = self.shared.is_full_text_suspect();
+        let lexical_changed =
+            full || is_suspect || !was(&|revision| revision.lexical_revision == self.shared.lexical_revision());
         let cut = cut(
             &self.db,
             &mut plan.targets,
@@ -229,6 +237,10 @@ impl<'a> Run<'a> {
         let (head, written) = self.publish(seq, id, &plan, &cut, &changes, scope)?;
         self.counts.rows += written.rows;
         self.counts.units_written = written.units;
+        if is_suspect && self.shared.files().trust_full_text().is_ok() {
+            let detail = "the table of substrings was broken and has been written anew";
+            self.counts.degradations.push(Degradation::new(INDEX_REBUILT, detail));
+        }
         self.counts.degradations.extend(plan.left_out);
         self.counts.degradations.extend(plan.bent);
         let parent = self.head.as_ref().map(|head| &head.revision.id);

@@ -5,7 +5,7 @@ use casebook_corpus::{Degradation, ResourceId};
 use rusqlite::Connection;
 
 use crate::RevisionId;
-use crate::degradation::TANTIVY_LANE_UNAVAILABLE;
+use crate::degradation::{INDEX_REBUILT, TANTIVY_LANE_UNAVAILABLE};
 use crate::error::chain;
 use crate::index::Shared;
 use crate::lexical::LaneDocument;
@@ -66,25 +66,35 @@ pub(crate) fn follow(
         Ok(store) => store,
         Err(error) => return unavailable(&error),
     };
+    let was_suspect = store.is_suspect();
     let follows = !difference.everything && parent.is_some() && store.committed_revision().as_ref() == parent;
-    let written = if follows {
+    if follows {
         let mut added = difference.added.iter().map(Document::borrowed);
-        store.write(head, &mut difference.removed.iter().cloned(), &mut added, false)
-    } else {
-        match documents(db) {
-            Ok(all) => store.write(
-                head,
-                &mut std::iter::empty(),
-                &mut all.iter().map(Document::borrowed),
-                true,
-            ),
-            Err(error) => {
-                shared.note(&error);
-                return unavailable(&error);
-            }
+        if store
+            .write(head, &mut difference.removed.iter().cloned(), &mut added, false)
+            .is_ok()
+        {
+            return None;
+        }
+        // What cannot be added to is made anew.
+        store.suspect();
+    }
+    let all = match documents(db) {
+        Ok(all) => all,
+        Err(error) => {
+            shared.note(&error);
+            return unavailable(&error);
         }
     };
-    written.err().and_then(|error| unavailable(&error))
+    let mut all = all.iter().map(Document::borrowed);
+    match store.write(head, &mut std::iter::empty(), &mut all, true) {
+        Ok(()) if follows || was_suspect => {
+            let detail = "the word index was broken and has been written anew";
+            Some(Degradation::new(INDEX_REBUILT, detail))
+        }
+        Ok(()) => None,
+        Err(error) => unavailable(&error),
+    }
 }
 
 /// Returns whether the word index is at the head, or there is none to be.

@@ -4,13 +4,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use casebook_corpus::Degradation;
-use casebook_storage::{DatabaseError, FileLock, Waited};
+use casebook_storage::{DatabaseError, FileLock, Waited, is_unwritable};
 use rusqlite::Connection;
 
 use crate::OpenError;
 use crate::degradation::INDEX_REBUILT;
 use crate::index::files::Files;
-use crate::schema::open_database;
+use crate::schema::{open_database, open_database_to_read};
 use crate::store::is_broken;
 
 /// Connections that rest between two uses.
@@ -23,6 +23,8 @@ const HEAL_WAIT: Duration = Duration::from_secs(10);
 pub(crate) struct Pooled {
     pub(crate) db: Connection,
     pub(crate) file: FileId,
+    /// Whether it can be written. One that cannot is for a moment: it is blind to what a writer does meanwhile.
+    is_writable: bool,
 }
 
 /// Tells one file from another of the same name: another process may have made the database anew.
@@ -50,6 +52,14 @@ impl Pool {
         }
     }
 
+    /// Opens a first connection to a database that has to be there and need not be writable.
+    pub(crate) fn open_to_read(files: &Files) -> Result<Self, OpenError> {
+        let pool = Self { idle: Mutex::default() };
+        let first = pool.take(files)?;
+        pool.give_back(first);
+        Ok(pool)
+    }
+
     /// Makes the database anew unless another process has done so meanwhile.
     fn heal(&self, files: &Files, error: DatabaseError) -> Result<Option<Degradation>, OpenError> {
         let waited = FileLock::wait(&files.lock, Some(HEAL_WAIT), &mut || true);
@@ -75,23 +85,24 @@ impl Pool {
         })?;
         self.give_back(connect(files).map_err(|error| open_error(files, error))?);
         let name = aside.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let detail = format!("the index was broken; it is kept as {name} and built anew");
+        let detail = format!("the index was broken; it is kept as {name}, and the next build makes it anew");
         Ok(Degradation::new(INDEX_REBUILT, detail))
     }
 
-    /// Returns a connection to the file that is there now.
+    /// Returns a connection to the file that is there now; where that cannot be written, one that reads alone.
     pub(crate) fn take(&self, files: &Files) -> Result<Pooled, OpenError> {
         let current = file_id(files);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|pooled| pooled.file == current);
         let rested = idle.pop();
         drop(idle);
-        rested.map_or_else(|| connect(files).map_err(|error| open_error(files, error)), Ok)
+        let opened = rested.map_or_else(|| connect(files).or_else(|error| connect_to_read(files, error)), Ok);
+        opened.map_err(|error| open_error(files, error))
     }
 
     pub(crate) fn give_back(&self, pooled: Pooled) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE {
+        if idle.len() < IDLE && pooled.is_writable {
             idle.push(pooled);
         }
     }
@@ -103,7 +114,21 @@ fn connect(files: &Files) -> Result<Pooled, DatabaseError> {
     Ok(Pooled {
         db,
         file: file_id(files),
+        is_writable: true,
     })
+}
+
+/// Opens what cannot be written because of `error`, which is returned where it cannot be read either.
+fn connect_to_read(files: &Files, error: DatabaseError) -> Result<Pooled, DatabaseError> {
+    let opened = is_unwritable(&error).then(|| open_database_to_read(&files.database));
+    match opened {
+        Some(Ok(db)) => Ok(Pooled {
+            db,
+            file: file_id(files),
+            is_writable: false,
+        }),
+        _ => Err(error),
+    }
 }
 
 #[cfg(unix)]

@@ -15,6 +15,8 @@ pub(crate) struct Files {
     pub(crate) lock: PathBuf,
     /// There where a read found the database broken.
     pub(crate) suspicion: PathBuf,
+    /// There where the table of substrings alone was found broken.
+    pub(crate) full_text_suspicion: PathBuf,
     /// Held by who fills vectors in.
     pub(crate) fill_lock: PathBuf,
     /// There while nobody may fill vectors in.
@@ -33,6 +35,7 @@ impl Files {
             vectors: dir.join("vectors"),
             lock: dir.join("build.lock"),
             suspicion: dir.join("index.db.suspect"),
+            full_text_suspicion: dir.join("fts5.suspect"),
             fill_lock: dir.join("fill.lock"),
             fill_pause: dir.join("fill.paused"),
         }
@@ -74,9 +77,15 @@ impl Files {
         gone(fs::rename(&self.database, &name))?;
         gone(fs::remove_dir_all(&self.tantivy))?;
         gone(fs::remove_dir_all(&self.vectors))?;
+        self.trust_full_text()?;
         // Last: where this process ends before, the next build starts over.
         gone(fs::remove_file(&self.suspicion))?;
         Ok(name)
+    }
+
+    /// Forgets that the table of substrings was found broken.
+    pub(crate) fn trust_full_text(&self) -> std::io::Result<()> {
+        gone(fs::remove_file(&self.full_text_suspicion))
     }
 
     /// Returns whether nobody may fill vectors in.

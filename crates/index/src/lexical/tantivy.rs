@@ -10,6 +10,7 @@
 
 mod analyzer;
 mod collector;
+mod directory;
 mod irregular;
 mod lane;
 mod query;
@@ -25,14 +26,14 @@ use std::{
 };
 
 use casebook_chunker::UnitKey;
-use casebook_storage::{FileError, create_private_dir};
+use casebook_storage::{FileError, create_private_dir, create_private_file};
 use tantivy::{
     Index, IndexReader, IndexWriter, ReloadPolicy, directory::MmapDirectory, indexer::IndexWriterOptions,
     merge_policy::LogMergePolicy,
 };
 
 pub(crate) use self::lane::TantivyLane;
-use self::schema::Fields;
+use self::{directory::ReadableDirectory, schema::Fields};
 use super::LaneDocument;
 use crate::RevisionId;
 
@@ -45,6 +46,8 @@ const DELETED_BEFORE_MERGE: f32 = 0.3;
 /// The word index of a project.
 pub(crate) struct TantivyStore {
     dir: PathBuf,
+    /// There where a search failed: what is committed cannot be trusted.
+    suspicion: PathBuf,
     opened: Mutex<Option<Opened>>,
 }
 
@@ -74,13 +77,29 @@ impl TantivyStore {
         }
         Ok(Self {
             dir: dir.to_owned(),
+            suspicion: dir.with_extension("suspect"),
             opened: Mutex::default(),
         })
     }
 
-    /// Returns the revision of the last commit; `None` where there is none that this version can read.
+    /// Returns the revision of the last commit; `None` where there is none that this version can read, or a search of it
+    /// failed.
     pub(crate) fn committed_revision(&self) -> Option<RevisionId> {
+        if self.is_suspect() {
+            return None;
+        }
         self.opened().ok()?.and_then(|opened| opened.committed_revision().ok()?)
+    }
+
+    /// Returns whether a search failed since everything was written last.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.suspicion.exists()
+    }
+
+    /// Has the next [`write`](Self::write) begin with an empty folder.
+    pub(crate) fn suspect(&self) {
+        // Where no file can be made, nothing can be written anew either.
+        let _ = create_private_file(&self.suspicion);
     }
 
     /// Removes and adds units in one commit that carries the revision; `wipe` removes everything first. Where the folder
@@ -97,8 +116,8 @@ impl TantivyStore {
         // those that another process made since behind for ever.
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let opened = match self.opened() {
-            Ok(Some(opened)) => opened,
-            Ok(None) | Err(_) => self.recreate()?,
+            Ok(Some(opened)) if !self.is_suspect() => opened,
+            _ => self.recreate()?,
         };
         let written = guarded(|| opened.write(revision, removed, added, wipe));
         make_files_private(&self.dir);
@@ -110,7 +129,8 @@ impl TantivyStore {
         let Some(opened) = self.opened()? else {
             return Ok(None);
         };
-        guarded(|| opened.lane(revision)).map_err(|source| self.forget(TantivyError::Read(source)))
+        let lane = guarded(|| opened.lane(revision, &self.suspicion));
+        lane.map_err(|source| self.forget(TantivyError::Read(source)))
     }
 
     /// Returns the index, opening it where it is not; `None` where there is none yet.
@@ -137,6 +157,10 @@ impl TantivyStore {
             Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(folder(source)),
             _ => create_private_dir(&self.dir)?,
         }
+        match fs::remove_file(&self.suspicion) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(folder(source)),
+            _ => {}
+        }
         Index::create_in_dir(&self.dir, schema::schema()).map_err(TantivyError::Write)?;
         let opened = Opened::open(&self.dir).map_err(TantivyError::Write)?;
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.clone());
@@ -146,7 +170,7 @@ impl TantivyStore {
 
 impl Opened {
     fn open(dir: &Path) -> tantivy::Result<Self> {
-        let index = Index::open(MmapDirectory::open(dir)?)?;
+        let index = Index::open(ReadableDirectory(MmapDirectory::open(dir)?))?;
         if index.schema() != schema::schema() {
             let message = "written with another schema".to_owned();
             return Err(tantivy::TantivyError::SchemaError(message));
@@ -162,7 +186,7 @@ impl Opened {
         Ok(payload.as_deref().and_then(revision_of))
     }
 
-    fn lane(&self, revision: &RevisionId) -> tantivy::Result<Option<TantivyLane>> {
+    fn lane(&self, revision: &RevisionId, suspicion: &Path) -> tantivy::Result<Option<TantivyLane>> {
         // Commits come in the order of revisions, so what is loaded between two looks that see the same one is that one.
         let is_newest = || Ok::<_, tantivy::TantivyError>(self.committed_revision()?.as_ref() == Some(revision));
         if !is_newest()? {
@@ -173,7 +197,13 @@ impl Opened {
         if !is_newest()? {
             return Ok(None);
         }
-        Ok(Some(TantivyLane::new(revision.clone(), searcher, self.fields)))
+        let suspicion = suspicion.to_owned();
+        Ok(Some(TantivyLane::new(
+            revision.clone(),
+            searcher,
+            self.fields,
+            suspicion,
+        )))
     }
 
     fn write(

@@ -1,8 +1,9 @@
-//! What goes wrong leaves the head, or is told as a degradation.
+//! What goes wrong leaves the head, or is told as a degradation. Parts of an index that are broken one by one are in
+//! `crates/api/tests/it/matrix.rs`, where a user meets them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use casebook_index::{BuildError, BuildRequest, Index, IndexOptions, OpenError};
+use casebook_index::{BuildError, BuildRequest, Index, IndexOptions};
 use casebook_testkit::resource;
 
 use crate::support::{Fixture, Memory, StopAfter, codes, request, search};
@@ -105,15 +106,6 @@ fn an_encoder_that_fails_leaves_words_and_goes_on_later() {
 }
 
 #[test]
-fn an_encoder_that_panics_is_one_that_fails() {
-    let fixture = Fixture::new();
-    fixture.encoder.panics.store(true, Ordering::Relaxed);
-    let report = fixture.build(&Memory::with(&[("a.md", "one")]));
-    assert_eq!(codes(&report.degradations), ["vector_lane_unavailable"]);
-    assert_eq!(search(&fixture.snapshot(), "tantivy", "one"), ["one"]);
-}
-
-#[test]
 fn an_input_that_is_refused_costs_itself_alone_and_is_not_tried_again() {
     let fixture = Fixture::new();
     let memory = Memory::with(&[
@@ -148,77 +140,6 @@ fn a_broken_database_is_moved_aside_and_built_anew() {
         assert_eq!(search(&fixture.snapshot(), lane, "一二三"), ["one 一二三"], "{lane}");
     }
     assert!(codes(&fixture.build(&memory).degradations).is_empty());
-}
-
-#[test]
-fn pages_that_are_broken_are_found_by_reading_and_healed_by_building() {
-    let mut fixture = Fixture::new();
-    let memory = Memory::default();
-    for n in 0..200 {
-        memory.write(&format!("{n}.md"), &format!("text {n} {}", "words 文字 ".repeat(40)));
-    }
-    fixture.build(&memory);
-    fixture.index = Index::open(&fixture.folder.path().join("elsewhere")).unwrap();
-    let database = fixture.dir().join("index.db");
-    let db = rusqlite::Connection::open(&database).unwrap();
-    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'search_resources'";
-    let root: usize = db.query_row(root, [], |row| row.get(0)).unwrap();
-    drop(db);
-    let mut bytes = std::fs::read(&database).unwrap();
-    bytes[(root - 1) * 4096..][..64].fill(0xEE);
-    std::fs::write(&database, bytes).unwrap();
-    let index = Index::open(&fixture.dir()).unwrap();
-    let broken = index
-        .snapshot()
-        .and_then(|snapshot| snapshot.unwrap().metas().map(drop));
-    assert!(broken.is_err());
-    drop(index);
-    let index = Index::open(&fixture.dir()).unwrap();
-    let report = index.build(&request(&memory, Some(&fixture.encoder))).unwrap();
-    assert_eq!(
-        (codes(&report.degradations), report.resources),
-        (vec!["index_rebuilt"], 200)
-    );
-    let snapshot = index.snapshot().unwrap().unwrap();
-    assert_eq!(snapshot.metas().unwrap().len(), 200);
-}
-
-#[test]
-fn a_newer_index_is_refused() {
-    let fixture = Fixture::new();
-    let db = rusqlite::Connection::open(fixture.dir().join("index.db")).unwrap();
-    db.pragma_update(None, "user_version", 99).unwrap();
-    let refused = Index::open(&fixture.dir()).unwrap_err();
-    assert!(matches!(refused, OpenError::Newer { found: 99, .. }), "{refused}");
-}
-
-#[test]
-fn a_lost_word_index_is_a_degradation_and_repaired_by_the_next_build() {
-    let mut fixture = Fixture::new();
-    let memory = Memory::with(&[("a.md", "one 一"), ("b.md", "two 二")]);
-    let first = fixture.build(&memory);
-    std::fs::remove_dir_all(fixture.dir().join("tantivy")).unwrap();
-    fixture.reopen();
-    let snapshot = fixture.snapshot();
-    assert_eq!(codes(snapshot.degradations()), ["tantivy_lane_behind"]);
-    assert_eq!(search(&snapshot, "fts5", "one"), ["one 一"]);
-    drop(snapshot);
-    let report = fixture.build(&memory);
-    assert_eq!((report.rows_written, &report.revision), (0, &first.revision));
-    let snapshot = fixture.snapshot();
-    assert!(snapshot.degradations().is_empty());
-    assert_eq!(search(&snapshot, "tantivy", "二"), ["two 二"]);
-}
-
-#[test]
-fn a_word_index_that_cannot_be_written_does_not_fail_the_build() {
-    let fixture = Fixture::new();
-    std::fs::write(fixture.dir().join("tantivy"), "in the way").unwrap();
-    let report = fixture.build(&Memory::with(&[("a.md", "one")]));
-    assert_eq!(codes(&report.degradations), ["tantivy_lane_unavailable"]);
-    let snapshot = fixture.snapshot();
-    assert_eq!(codes(snapshot.degradations()), ["tantivy_lane_unavailable"]);
-    assert_eq!(search(&snapshot, "fts5", "one"), ["one"]);
 }
 
 #[test]

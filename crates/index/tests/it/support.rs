@@ -86,7 +86,6 @@ pub(crate) struct Letters {
     revision: EncoderRevision,
     pub(crate) inputs: AtomicU64,
     pub(crate) broken: AtomicBool,
-    pub(crate) panics: AtomicBool,
     /// Inputs after which it breaks.
     pub(crate) breaks_after: AtomicU64,
 }
@@ -99,7 +98,6 @@ impl Letters {
             revision: revision.into(),
             inputs: AtomicU64::new(0),
             broken: AtomicBool::new(false),
-            panics: AtomicBool::new(false),
             breaks_after: AtomicU64::new(u64::MAX),
         }
     }
@@ -135,7 +133,6 @@ impl TextEncoder for Letters {
     }
 
     fn encode_passages(&self, passages: &[Passage<'_>], _: &dyn Cancel) -> Result<Vec<PassageVector>, EncodeError> {
-        assert!(!self.panics.load(Ordering::Relaxed), "the encoder was told to panic");
         if self.broken.load(Ordering::Relaxed)
             || self.inputs.load(Ordering::Relaxed) >= self.breaks_after.load(Ordering::Relaxed)
         {

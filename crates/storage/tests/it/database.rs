@@ -1,7 +1,9 @@
 use std::path::Path;
 use std::sync::Barrier;
 
-use casebook_storage::{DatabaseError, Migration, OpenOptions, Synchronous, is_corrupt, migrate, open};
+use casebook_storage::{
+    DatabaseError, Migration, OpenOptions, Synchronous, is_corrupt, is_unwritable, migrate, open, open_read_only,
+};
 use rusqlite::Connection;
 
 const OPTIONS: OpenOptions = OpenOptions::new(0x4353_4254, Synchronous::Normal);
@@ -113,4 +115,29 @@ fn the_database_and_its_log_are_for_their_owner_alone() {
         let mode = folder.path().join(name).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
+}
+
+#[test]
+fn what_cannot_be_written_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nothing in a name is a part of a URI.
+    let path = folder.path().join("笔记 50%?mode=rwc#x.db");
+    let writer = open_at(&path, &[FIRST]).unwrap();
+    let read = || open_read_only(&path, OPTIONS.application_id);
+    let text = |db: &Connection| ask::<String>(db, "SELECT text FROM notes");
+    let beside = read().unwrap();
+    assert_eq!(text(&beside), "一", "beside a log");
+    drop((beside, writer));
+    let before = std::fs::read_dir(folder.path()).unwrap().count();
+    let db = read().unwrap();
+    assert_eq!(text(&db), "一");
+    let refused = db.execute("INSERT INTO notes VALUES ('二')", []).unwrap_err();
+    assert!(is_unwritable(&refused.into()));
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        before,
+        "nothing is made beside it"
+    );
+    assert!(matches!(open_read_only(&path, 7), Err(DatabaseError::Foreign { .. })));
+    assert!(open_read_only(&folder.path().join("none.db"), 7).is_err());
 }

@@ -1,6 +1,9 @@
 //! One revision of the word index, as it was when the lane was taken.
 
+use std::path::PathBuf;
+
 use casebook_chunker::UnitKey;
+use casebook_storage::create_private_file;
 use tantivy::Searcher;
 
 use super::{
@@ -21,14 +24,17 @@ pub(crate) struct TantivyLane {
     revision: RevisionId,
     searcher: Searcher,
     fields: Fields,
+    suspicion: PathBuf,
 }
 
 impl TantivyLane {
-    pub(super) fn new(revision: RevisionId, searcher: Searcher, fields: Fields) -> Self {
+    /// Where a search fails, the file `suspicion` tells the next build.
+    pub(super) fn new(revision: RevisionId, searcher: Searcher, fields: Fields, suspicion: PathBuf) -> Self {
         Self {
             revision,
             searcher,
             fields,
+            suspicion,
         }
     }
 
@@ -59,9 +65,13 @@ impl LexicalLane for TantivyLane {
     }
 
     fn search(&self, query: &str, limit: usize) -> Result<LaneAnswer, LaneError> {
-        guarded(|| self.answer(query, limit)).map_err(|error| LaneError::Other {
-            lane: NAME,
-            source: error.into(),
+        guarded(|| self.answer(query, limit)).map_err(|error| {
+            // Where no file can be made, nothing can be written anew either.
+            let _ = create_private_file(&self.suspicion);
+            LaneError::Other {
+                lane: NAME,
+                source: error.into(),
+            }
         })
     }
 }
