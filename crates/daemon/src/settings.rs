@@ -129,6 +129,7 @@ fn index(layers: &Layers) -> Result<IndexOptions, Failure> {
     if let Some(on) = layers.flag("index.tantivy")? {
         options.tantivy = on;
     }
+    options.cache_bytes = layers.unsigned("index.cache_bytes")?.filter(|bytes| *bytes > 0);
     if let Some(name) = layers.text("index.strategy")? {
         let strategy: Strategy = name
             .parse()
@@ -205,6 +206,7 @@ pub(crate) fn default_of(name: &str, project: &Project) -> toml::Value {
         "index.strategy" => Strategy::default().to_string().into(),
         "index.fts5" => index.fts5.into(),
         "index.tantivy" => index.tantivy.into(),
+        "index.cache_bytes" => count(index.cache_bytes.unwrap_or_default()),
         "ranker.profile" => match ranker.fusion {
             Fusion::Rrf => "v2".into(),
             Fusion::Weighted => "v3".into(),

@@ -112,6 +112,8 @@ pub struct BuildReport {
     /// Rows of the `search_*` tables inserted, updated or deleted, rows of the full-text table aside. 0 where nothing
     /// changed.
     pub rows_written: u64,
+    /// Vectors deleted because more were kept than the bound allows; none of them is of the head.
+    pub evicted: u64,
     /// Vectors written to segments, earlier ones that were merged with them included.
     pub segment_rows: u64,
     /// Bytes of those segments.

@@ -36,6 +36,9 @@ pub struct IndexOptions {
     pub fts5: bool,
     /// Whether there is a lane of words.
     pub tantivy: bool,
+    /// Bytes of vectors that are kept although the head does without them, for memory, settings and encoders that come
+    /// back; builds delete the oldest of what is more. `None`: as many as the head's own take, and at least 64 MiB.
+    pub cache_bytes: Option<u64>,
 }
 
 /// `heading-384` and every lane.
@@ -45,6 +48,7 @@ impl Default for IndexOptions {
             chunker: Chunker::default(),
             fts5: true,
             tantivy: true,
+            cache_bytes: None,
         }
     }
 }

@@ -22,8 +22,8 @@ pub(crate) use resources::{
 pub(crate) use revisions::{Head, RevisionDraft, abandon, begin, fail, finish, head, last_failure, prune};
 pub(crate) use units::{StoredUnit, stored_unit, unit_by_key, units_at};
 pub(crate) use vectors::{
-    Encoding, LackingUnit, count_lacking, forget_vectors, inputs_with_vectors, is_cached, keep_vector, keep_weights,
-    lacking_units, vector_of_input, vector_of_unit,
+    Encoding, LackingUnit, cache_bytes, count_lacking, evict, forget_vectors, inputs_with_vectors, is_cached,
+    keep_vector, keep_weights, lacking_units, vector_of_input, vector_of_unit,
 };
 
 /// Returns whether the error means that the index cannot be trusted any more.

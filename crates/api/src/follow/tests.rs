@@ -86,6 +86,7 @@ fn report(head_moved: bool, degradations: Vec<Degradation>) -> BuildReport {
         removed: 0,
         units_written: 0,
         encoded: 0,
+        evicted: 0,
         encoder_calls: 0,
         rows_written: 0,
         segment_rows: 0,

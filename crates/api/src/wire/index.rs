@@ -31,6 +31,14 @@ pub struct IndexResponse {
     pub units_written: u64,
     /// Rows inserted, updated or deleted in the index.
     pub rows_written: u64,
+    /// Vectors deleted from the cache because it was above its bound; none of them is of the head.
+    pub evicted: u64,
+    /// Vectors written to files beside the database, earlier ones that were merged with them included.
+    pub segment_rows: u64,
+    /// Bytes of those files.
+    pub segment_bytes: u64,
+    /// Files that were touched and hold what they held; so much was noted of them.
+    pub stamps_renewed: u64,
     /// Bytes of files read.
     pub bytes_read: u64,
     /// Bytes of the bodies of all live resources.
@@ -55,6 +63,10 @@ impl From<&BuildReport> for IndexResponse {
             encoder_calls: report.encoder_calls,
             units_written: report.units_written,
             rows_written: report.rows_written,
+            evicted: report.evicted,
+            segment_rows: report.segment_rows,
+            segment_bytes: report.segment_bytes,
+            stamps_renewed: report.stamps_renewed,
             bytes_read: report.bytes_read,
             body_bytes: report.body_bytes,
             degradations: report.degradations.iter().map(Into::into).collect(),

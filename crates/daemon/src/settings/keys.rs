@@ -79,6 +79,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("index.fts5", Kind::Flag, "the substring lane"),
     key("index.tantivy", Kind::Flag, "the word lane"),
     key(
+        "index.cache_bytes",
+        Kind::Unsigned,
+        "bytes of vectors kept for what may come back; 0: as many as the memory's own take, and at least 64 MiB",
+    ),
+    key(
         "ranker.profile",
         Kind::Text,
         "\"v3\" (weighted fusion that knows languages) or \"v2\" (reciprocal rank fusion)",

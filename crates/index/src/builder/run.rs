@@ -1,5 +1,6 @@
 //! The order of a build.
 
+mod evict;
 mod look;
 mod publish;
 mod segments;
@@ -92,6 +93,7 @@ struct Counts {
     rows: u64,
     stamps_renewed: u64,
     bytes_read: u64,
+    evicted: u64,
     segments: Covered,
     degradations: Vec<Degradation>,
 }
@@ -300,6 +302,7 @@ impl<'a> Run<'a> {
             encoded: counts.encoded.effort.inputs,
             encoder_calls: counts.encoded.effort.calls,
             rows_written: counts.rows,
+            evicted: counts.evicted,
             segment_rows: counts.segments.rows,
             segment_bytes: counts.segments.bytes,
             stamps_renewed: counts.stamps_renewed,

@@ -137,6 +137,74 @@ pub(crate) fn vector_of_unit(
     found.optional().map(Option::flatten)
 }
 
+/// Bytes that a row takes beside its vector: the input's hash and the encoder's revision, in the table and its indexes.
+const ROW: u64 = 256;
+
+/// Rows that the head does without: those of inputs that no unit has, and, where builds use encoder ?1, those of encoders
+/// that neither builds use nor anybody fills in.
+const SPARE: &str = "NOT (EXISTS (SELECT 1 FROM search_units AS u WHERE u.input_hash = c.input_hash)
+    AND (?1 IS NULL OR c.encoder_revision = ?1
+         OR c.encoder_revision IN (SELECT encoder_revision FROM search_encoders)))";
+
+/// What the cache of vectors takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CacheBytes {
+    /// Of what the head needs.
+    pub(crate) needed: u64,
+    /// Of all else.
+    pub(crate) spare: u64,
+}
+
+/// Returns what the cache takes. Reads indexes alone, and no vector.
+pub(crate) fn cache_bytes(db: &Connection, base: Option<&EncoderRevision>) -> rusqlite::Result<CacheBytes> {
+    let sql = format!(
+        "SELECT ifnull(length(c.vector), 0), {SPARE}
+         FROM search_vector_cache AS c INDEXED BY search_vector_cache_length"
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let mut rows = statement.query([base.map(EncoderRevision::as_str)])?;
+    let mut held = CacheBytes { needed: 0, spare: 0 };
+    while let Some(row) = rows.next()? {
+        let bytes = row.get::<_, u64>(0)? + ROW;
+        if row.get(1)? {
+            held.spare += bytes;
+        } else {
+            held.needed += bytes;
+        }
+    }
+    Ok(held)
+}
+
+/// Deletes what the head does without, oldest first, until `bytes` are freed or `most` rows are gone. Returns rows of the
+/// cache deleted.
+pub(crate) fn evict(db: &Connection, base: Option<&EncoderRevision>, bytes: u64, most: u64) -> rusqlite::Result<u64> {
+    let sql = format!(
+        "SELECT c.rowid, ifnull(length(c.vector), 0), c.input_hash, c.encoder_revision
+         FROM search_vector_cache AS c INDEXED BY search_vector_cache_length
+         WHERE {SPARE} ORDER BY c.rowid LIMIT ?2"
+    );
+    let mut oldest = db.prepare_cached(&sql)?;
+    let oldest = oldest.query_map(params![base.map(EncoderRevision::as_str), most], |row| {
+        let (rowid, length): (i64, u64) = (row.get(0)?, row.get(1)?);
+        let (input, encoder): (Vec<u8>, String) = (row.get(2)?, row.get(3)?);
+        Ok((rowid, length, input, encoder))
+    })?;
+    // Before the first is deleted: a statement does not see its own table change.
+    let oldest: Vec<_> = oldest.collect::<rusqlite::Result<_>>()?;
+    let (mut freed, mut evicted) = (0, 0);
+    for (rowid, length, input, encoder) in oldest {
+        if freed >= bytes {
+            break;
+        }
+        let sql = "DELETE FROM search_sparse_cache WHERE input_hash = ?1 AND encoder_revision = ?2";
+        db.prepare_cached(sql)?.execute(params![input, encoder])?;
+        let sql = "DELETE FROM search_vector_cache WHERE rowid = ?1";
+        evicted += db.prepare_cached(sql)?.execute([rowid])? as u64;
+        freed += length + ROW;
+    }
+    Ok(evicted)
+}
+
 /// Keeps what an encoder made of an input: no vector where it refused it. Returns rows written.
 pub(crate) fn keep_vector(
     db: &Connection,

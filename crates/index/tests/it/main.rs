@@ -1,6 +1,8 @@
 //! The index as its callers see it.
 
 #[cfg(test)]
+mod cache;
+#[cfg(test)]
 mod cost;
 #[cfg(test)]
 mod dense;

@@ -8,6 +8,7 @@ use crate::builder::cut::CutResource;
 use crate::builder::failure::{Failure, Step};
 use crate::builder::plan::Plan;
 use crate::builder::run::Run;
+use crate::builder::run::evict::evict;
 use crate::error::chain;
 use crate::store::{self, Encoding, Head, RevisionDraft};
 use crate::{BuildError, Revision, RevisionId, TextEncoder};
@@ -45,11 +46,14 @@ impl Run<'_> {
         let encoder = self.request.encoder;
         let trouble = self.counts.encoded.trouble.as_ref().map(|error| chain(error));
         let elapsed_ms = self.elapsed_ms();
+        let (cache_bytes, made) = (self.shared.options().cache_bytes, self.counts.encoded.rows);
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut written = apply(&tx, plan, cut, changes, scope, self.request.observer)?;
         if scope.full {
             written.rows += store::forget_vectors(&tx)?;
         }
+        let evicted = evict(&tx, cache_bytes, encoder.map(TextEncoder::revision), made)?;
+        written.rows += evicted;
         let totals = store::totals(&tx)?;
         let (vectors_missing, vectors_refused) = match encoder {
             Some(encoder) => store::count_lacking(&tx, Encoding::dense(encoder))?,
@@ -78,6 +82,7 @@ impl Run<'_> {
         written.rows += store::finish(&tx, &head, elapsed_ms)?;
         written.rows += store::prune(&tx)?;
         tx.commit()?;
+        self.counts.evicted = evicted;
         self.building = None;
         Ok((head, written))
     }
