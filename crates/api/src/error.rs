@@ -80,7 +80,7 @@ impl From<BuildError> for ApiError {
             BuildError::Cancelled => (
                 "cancelled",
                 ErrorKind::NotReady,
-                "the build was cancelled; run it again to go on",
+                "the build was stopped; the index is as it was, and vectors that were made are kept: run it again to go on",
             ),
             BuildError::Busy => (
                 "index_preparing",

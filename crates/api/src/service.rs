@@ -238,6 +238,8 @@ impl Service {
             };
             match self.build_with(false, wait, observer) {
                 Ok(report) => degradations.extend(told_once(report)),
+                // Whoever stops it does not want an answer.
+                Err(error @ BuildError::Cancelled) => return Err(error.into()),
                 Err(error) if has_head => degradations.push(Degradation::new(
                     INDEX_STALE,
                     format!("answered from the last ready revision: {}", chain(&error).join(": ")),

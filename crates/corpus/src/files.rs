@@ -245,12 +245,24 @@ impl MemorySource for FileSources {
         u32::try_from(self.sources.len()).unwrap_or(u32::MAX)
     }
 
-    fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(
+        &self,
+        known: &dyn KnownItems,
+        clock: &dyn Clock,
+        found: &dyn Fn(usize) -> bool,
+    ) -> Result<Scan, SourceError> {
         self.check()?;
+        let go_on = |count| {
+            if found(count) {
+                Ok(())
+            } else {
+                Err(SourceError::Stopped)
+            }
+        };
         let walk::Walked {
             entries,
             mut degradations,
-        } = walk::walk(self);
+        } = walk::walk(self, &|| go_on(0))?;
         let mut reading = Reading::new(self, known, clock);
         let mut items = Vec::with_capacity(entries.len());
         let mut unsettled = Vec::new();
@@ -263,14 +275,14 @@ impl MemorySource for FileSources {
             } else {
                 items.extend(reading.read(&entry));
             }
-            found(items.len());
+            go_on(items.len())?;
         }
         if !unsettled.is_empty() {
             std::thread::sleep(Duration::from_millis(stamp::TICK_MILLIS));
         }
         for entry in unsettled {
             items.extend(reading.read_after_wait(&entry));
-            found(items.len());
+            go_on(items.len())?;
         }
         items.sort_unstable_by(|a, b| a.location.cmp(&b.location));
         let bytes_read = reading.bytes_read();

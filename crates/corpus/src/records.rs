@@ -26,7 +26,12 @@ impl RecordSource {
 }
 
 impl MemorySource for RecordSource {
-    fn scan(&self, known: &dyn KnownItems, _clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(
+        &self,
+        known: &dyn KnownItems,
+        _clock: &dyn Clock,
+        found: &dyn Fn(usize) -> bool,
+    ) -> Result<Scan, SourceError> {
         let mut scan = Scan::default();
         for (location, record) in &self.records {
             let unchanged = matches!(
@@ -47,7 +52,9 @@ impl MemorySource for RecordSource {
                     Found::Resource(Box::new(record.clone()))
                 },
             });
-            found(scan.items.len());
+            if !found(scan.items.len()) {
+                return Err(SourceError::Stopped);
+            }
         }
         Ok(scan)
     }

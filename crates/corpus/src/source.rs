@@ -104,11 +104,17 @@ pub struct Scan {
 /// Contract: a scan never fails for one bad item, never returns an item from outside its bounds, and returns the same
 /// items in the same order for the same content.
 pub trait MemorySource: Send + Sync {
-    /// Returns what is there now, reading only what differs from `known`. Calls `found` with a running count of items.
+    /// Returns what is there now, reading only what differs from `known`. Calls `found` with a running count of items, 0
+    /// while it gathers their names, and stops where that answers `false`.
     ///
     /// # Errors
-    /// When nothing at all can be read: the root is missing or is not a directory.
-    fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError>;
+    /// When it is stopped, or nothing at all can be read: the root is missing or is not a directory.
+    fn scan(
+        &self,
+        known: &dyn KnownItems,
+        clock: &dyn Clock,
+        found: &dyn Fn(usize) -> bool,
+    ) -> Result<Scan, SourceError>;
 
     /// Returns how many positions its items take in a stack: their ranks are below it.
     fn ranks(&self) -> u32 {
@@ -120,6 +126,9 @@ pub trait MemorySource: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
+    /// The caller asked to stop.
+    #[error("looking for memory was stopped")]
+    Stopped,
     /// The root or a declared source is not a directory that can be read.
     #[error("memory folder {path:?} cannot be read")]
     Root {

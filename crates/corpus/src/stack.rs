@@ -20,7 +20,12 @@ impl MemorySource for Stack<'_> {
         self.layers.iter().map(|layer| layer.ranks()).sum()
     }
 
-    fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(
+        &self,
+        known: &dyn KnownItems,
+        clock: &dyn Clock,
+        found: &dyn Fn(usize) -> bool,
+    ) -> Result<Scan, SourceError> {
         let mut all = Scan::default();
         let mut below = 0;
         for layer in &self.layers {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use casebook_api::wire::ErrorBody;
 use casebook_api::{ApiError, ErrorKind};
 
-use crate::render;
+use crate::{interrupt, render};
 
 /// What ended a command.
 #[derive(Debug)]
@@ -43,6 +43,7 @@ impl Failure {
     /// The one table of exit codes; 0 and 2 (wrong use) come from elsewhere.
     fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self.0.kind {
+            _ if self.0.code == "cancelled" && interrupt::is_asked() => interrupt::EXIT_CODE,
             ErrorKind::CheckFailed => 1,
             ErrorKind::Input => 3,
             ErrorKind::NotReady => 4,

@@ -5,13 +5,13 @@ mod clock;
 mod commands;
 mod failure;
 mod hub;
+mod interrupt;
 mod output;
 mod power;
 mod priority;
 mod progress;
 mod render;
 mod settings;
-mod signals;
 mod wire;
 
 use std::process::ExitCode;

@@ -6,12 +6,14 @@ mod download;
 pub(crate) use bytes::ByteBar;
 pub(crate) use download::DownloadProgress;
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use casebook_index::{BuildObserver, BuildStage, Cancel};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::interrupt;
 use crate::output::note;
 
 /// How often a log gets a line.
@@ -19,9 +21,10 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Work shorter than this shows nothing.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// Shows a build's progress. Quick builds show nothing.
+/// Shows a build's progress, and stops it where the process is asked to end. Quick builds show nothing.
 pub(crate) struct Progress {
     state: Mutex<State>,
+    asked_to_end: Arc<AtomicBool>,
 }
 
 struct State {
@@ -45,6 +48,7 @@ impl Progress {
                 bar: None,
                 terminal,
             }),
+            asked_to_end: interrupt::install(),
         }
     }
 
@@ -59,7 +63,7 @@ impl Progress {
 
 impl Cancel for Progress {
     fn cancelled(&self) -> bool {
-        false
+        self.asked_to_end.load(Ordering::Relaxed)
     }
 }
 
@@ -131,8 +135,11 @@ fn words(stage: BuildStage) -> &'static str {
         BuildStage::Waiting => "waiting for another build",
         BuildStage::Scanning => "looking at files",
         BuildStage::Chunking => "cutting documents",
+        BuildStage::Comparing => "comparing documents with the index",
         BuildStage::Encoding => "encoding units",
+        BuildStage::Vectors => "writing vectors",
         BuildStage::Writing => "writing units",
+        BuildStage::Words => "writing the word index",
     }
 }
 

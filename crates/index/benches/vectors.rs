@@ -139,7 +139,7 @@ struct Notes {
 }
 
 impl MemorySource for Notes {
-    fn scan(&self, _: &dyn KnownItems, _: &dyn Clock, _: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(&self, _: &dyn KnownItems, _: &dyn Clock, _: &dyn Fn(usize) -> bool) -> Result<Scan, SourceError> {
         let filler = "memory retrieval fills a section with words. ".repeat(25);
         let mut scan = Scan::default();
         for file in 0..self.units.div_ceil(SECTIONS) {

@@ -16,7 +16,7 @@ pub(crate) use run::build;
 
 use casebook_corpus::{Clock, Degradation, EffectiveHash, MemorySource};
 
-use crate::{Cancel, RevisionId, TextEncoder};
+use crate::{BuildError, Cancel, RevisionId, TextEncoder};
 
 /// A long step of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,16 +27,36 @@ pub enum BuildStage {
     Scanning,
     /// Cutting changed resources into units.
     Chunking,
+    /// Comparing them with the units and vectors that are there, a resource at a time.
+    Comparing,
     /// Encoding inputs that the cache lacks.
     Encoding,
-    /// Writing the difference and moving the head.
+    /// Writing vectors to files, so that a search need not read them out of the database.
+    Vectors,
+    /// Writing the difference.
     Writing,
+    /// Writing the word index, a unit at a time; when it is done the head moves.
+    Words,
 }
 
 /// Watches a build and may stop it. Both calls come from the builder's threads.
 pub trait BuildObserver: Cancel {
     /// Tells how far a stage is; `total` is `None` where it is not known. Called often: keep it cheap.
     fn progress(&self, stage: BuildStage, done: usize, total: Option<usize>);
+}
+
+/// Tells how far a stage is, and stops the build where the observer wants it.
+pub(crate) fn step(
+    observer: &dyn BuildObserver,
+    stage: BuildStage,
+    done: usize,
+    total: Option<usize>,
+) -> Result<(), BuildError> {
+    observer.progress(stage, done, total);
+    if observer.cancelled() {
+        return Err(BuildError::Cancelled);
+    }
+    Ok(())
 }
 
 /// Watches nothing, never stops.

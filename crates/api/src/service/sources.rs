@@ -18,7 +18,12 @@ impl MemorySource for Sources {
         1 + self.files.ranks()
     }
 
-    fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(
+        &self,
+        known: &dyn KnownItems,
+        clock: &dyn Clock,
+        found: &dyn Fn(usize) -> bool,
+    ) -> Result<Scan, SourceError> {
         let is_control_plane = |path: &str| self.files.is_control_plane(path);
         let records = self.records.source(&is_control_plane);
         Stack::new(vec![&records, &self.files]).scan(known, clock, found)

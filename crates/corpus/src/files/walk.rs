@@ -11,7 +11,7 @@ use ignore::{DirEntry, Match, Walk, WalkBuilder};
 use unicode_normalization::UnicodeNormalization;
 
 use super::{FileSources, is_reserved, stamp};
-use crate::{Degradation, Found, ScanItem, Stamp, codes};
+use crate::{Degradation, Found, ScanItem, SourceError, Stamp, codes};
 
 /// A file that is memory.
 pub(super) struct Entry {
@@ -41,18 +41,19 @@ pub(super) struct Walked {
     pub(super) degradations: Vec<Degradation>,
 }
 
-/// Walks every source, each on its own: so a source may be hidden or ignored where it lies.
-pub(super) fn walk(sources: &FileSources) -> Walked {
+/// Walks every source, each on its own: so a source may be hidden or ignored where it lies. Asks before every entry whether
+/// to go on.
+pub(super) fn walk(sources: &FileSources, go_on: &dyn Fn() -> Result<(), SourceError>) -> Result<Walked, SourceError> {
     let mut walked = Walked::default();
     for index in walked_sources(sources) {
-        walk_source(sources, index, &mut walked);
+        walk_source(sources, index, go_on, &mut walked)?;
     }
     walked.entries.sort_unstable_by(|a, b| a.location.cmp(&b.location));
     walked
         .degradations
         .sort_unstable_by(|a, b| (&a.path, a).cmp(&(&b.path, b)));
     walked.degradations.dedup();
-    walked
+    Ok(walked)
 }
 
 /// Returns every folder that a walk looks into. What it cannot look into is for [`walk`] to name.
@@ -82,9 +83,15 @@ fn walker(sources: &FileSources, index: usize) -> (Walk, Arc<Gate>) {
     (builder.build(), gate)
 }
 
-fn walk_source(sources: &FileSources, index: usize, walked: &mut Walked) {
+fn walk_source(
+    sources: &FileSources,
+    index: usize,
+    go_on: &dyn Fn() -> Result<(), SourceError>,
+    walked: &mut Walked,
+) -> Result<(), SourceError> {
     let (walker, gate) = walker(sources, index);
     for entry in walker {
+        go_on()?;
         match entry {
             Ok(entry) => {
                 if let Some(error) = entry.error() {
@@ -99,6 +106,7 @@ fn walk_source(sources: &FileSources, index: usize, walked: &mut Walked) {
     }
     let mut noted = gate.noted.lock().unwrap_or_else(PoisonError::into_inner);
     walked.degradations.append(&mut noted);
+    Ok(())
 }
 
 /// Returns the entry where it is a Markdown file and no control-plane file.

@@ -249,6 +249,7 @@ mod unix {
             if count == 1 {
                 change();
             }
+            true
         };
         let scan = source.scan(&(), &long_after, &found);
         show(&scan.expect("the project is there"))

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use casebook_corpus::{FilesConfig, Found, KnownItem, MemorySource, RecordSource, Resource, SourceDecl};
+use casebook_corpus::{FilesConfig, Found, KnownItem, MemorySource, RecordSource, Resource, SourceDecl, SourceError};
 use casebook_testkit::{FixedClock, TempProject};
 
 use crate::{Held, files, scan, show};
@@ -77,6 +77,11 @@ macro_rules! conformance {
             fn progress_counts_every_item() {
                 super::progress_counts_every_item(&$memory);
             }
+
+            #[test]
+            fn whoever_is_told_may_stop_it() {
+                super::whoever_is_told_may_stop_it(&$memory);
+            }
         }
     )+};
 }
@@ -145,7 +150,28 @@ fn progress_counts_every_item(memory: &dyn Memory) {
     let clock = FixedClock::default();
     memory
         .source()
-        .scan(&(), &clock, &|count| counts.borrow_mut().push(count))
+        .scan(&(), &clock, &|count| {
+            counts.borrow_mut().push(count);
+            true
+        })
         .expect("the memory is there");
-    assert_eq!(counts.into_inner(), [1, 2, 3]);
+    let mut counts = counts.into_inner();
+    counts.retain(|count| *count > 0);
+    assert_eq!(counts, [1, 2, 3]);
+}
+
+fn whoever_is_told_may_stop_it(memory: &dyn Memory) {
+    for path in ["a.md", "b.md", "c.md"] {
+        memory.put(path, "text");
+    }
+    for last in 0..=3 {
+        let told = std::cell::Cell::new(0);
+        let found = |count| {
+            told.set(count);
+            count < last
+        };
+        let stopped = memory.source().scan(&(), &FixedClock::default(), &found);
+        assert!(matches!(stopped, Err(SourceError::Stopped)), "{last}");
+        assert!(told.get() <= last.max(1), "{last}");
+    }
 }

@@ -181,6 +181,6 @@ fn a_root_that_went_away_fails_the_scan() {
     let source = files(&project.path("inner"), FilesConfig::default());
     std::fs::remove_dir_all(project.path("inner")).unwrap();
     let clock = casebook_testkit::FixedClock::default();
-    let error = casebook_corpus::MemorySource::scan(&source, &(), &clock, &|_| {}).unwrap_err();
+    let error = casebook_corpus::MemorySource::scan(&source, &(), &clock, &|_| true).unwrap_err();
     assert!(matches!(error, SourceError::Root { .. }));
 }

@@ -3,8 +3,9 @@
 use std::io::{BufRead, ErrorKind};
 use std::path::Path;
 
+use casebook_api::ErrorKind::NotReady;
 use casebook_api::wire::{ActivateResponse, ActivationState, ErrorBody};
-use casebook_api::{Refresh, Service};
+use casebook_api::{ApiError, Refresh, Service};
 use casebook_corpus::{Degradation, Scope, Timestamp};
 use casebook_ranker::ActivationRequest;
 
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::Delivery;
 use crate::progress::Progress;
 use crate::wire::Setup;
-use crate::{output, render};
+use crate::{interrupt, output, render};
 
 /// The state that was given is none, or some of its entries are not ours.
 const STATE_INVALID: &str = "state_invalid";
@@ -194,6 +195,10 @@ fn batch(session: &Session<'_>, file: &Path) -> Result<(), Failure> {
     };
     let mut first_failure = None;
     for line in input.split(b'\n') {
+        if interrupt::is_asked() {
+            let message = "stopped; the questions before are answered";
+            return Err(Failure(ApiError::new("cancelled", NotReady, message)));
+        }
         let bytes = line.map_err(|error| unreadable(&error))?;
         let line = String::from_utf8_lossy(&bytes);
         let query = line.trim_start_matches('\u{feff}').trim();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use casebook_api::wire::{FillResponse, FillStatusResponse};
 use casebook_api::{ApiError, Service};
-use casebook_index::{EncoderRevision, FillEnd, FillObserver, FillReport};
+use casebook_index::{Cancel, EncoderRevision, FillEnd, FillObserver, FillReport};
 
 use self::watch::Watch;
 use crate::cli::{Common, FillArgs, FillCommand};
@@ -69,7 +69,7 @@ fn fill(common: &Common, args: &FillArgs) -> Result<(), Failure> {
     let chosen = service.preferred().map(|encoder| encoder.revision().clone());
     let is_wanted = || chosen.as_ref().is_none_or(|chosen| is_chosen(common, chosen));
     let watch = Watch::new(power, &is_wanted);
-    let report = fill_through(&service, &watch, &mut || std::thread::sleep(LOOK_EVERY));
+    let report = fill_through(&service, &watch, &mut || watch.wait(LOOK_EVERY));
     watch.finish();
     let encoder = service
         .preferred()
@@ -105,7 +105,7 @@ fn fill_through(service: &Service, watch: &Watch, wait: &mut dyn FnMut()) -> Res
             return Ok(report);
         }
         note("casebook: on battery; waiting for mains power (--on-battery goes on without)");
-        while watch.is_on_battery() && watch.is_wanted() && !service.is_fill_paused() {
+        while watch.is_on_battery() && watch.is_wanted() && !watch.cancelled() && !service.is_fill_paused() {
             wait();
         }
         before = Some(report);

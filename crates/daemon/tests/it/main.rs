@@ -7,6 +7,7 @@ mod bad_input;
 mod concurrency;
 mod config;
 mod fill;
+mod interrupt;
 mod kill;
 mod models;
 mod network;

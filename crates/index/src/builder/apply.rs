@@ -5,11 +5,12 @@ mod units;
 use casebook_corpus::Standing;
 use rusqlite::{Connection, params};
 
-pub(crate) use self::units::{UnitChange, changes};
+pub(crate) use self::units::{UnitChange, unit_changes};
 use crate::builder::cut::CutResource;
-use crate::builder::failure::Step;
+use crate::builder::failure::{Failure, Step};
 use crate::builder::plan::{Plan, Target};
-use crate::builder::word_index::{Document, LexicalDifference, documents};
+use crate::builder::step;
+use crate::builder::word_index::{Document, LexicalDifference, count_units, each_document};
 use crate::lexical::{fold, normalise};
 use crate::store::{is_full_text_broken, pack, pack_stamp, unreadable};
 use crate::{BuildError, BuildObserver, BuildStage};
@@ -54,22 +55,27 @@ pub(crate) fn apply(
     if scope.full_text {
         empty_full_text(tx)?;
     }
+    let mut steps = Steps {
+        observer,
+        done: 0,
+        total: plan.gone.len() + 2 * cut.len() + plan.targets.len(),
+    };
     // What leaves goes first: a unit key may come back at another location.
     for location in &plan.gone {
+        steps.next()?;
         writer.remove_resource(location)?;
     }
     for target in plan.targets.iter().filter(|target| target.is_newly_overlaid()) {
         writer.remove_units(target.location())?;
     }
-    for change in unit_changes.iter().flatten() {
-        writer.remove_unit(change)?;
-    }
-    let total = cut.len();
-    for (done, (cut, changes)) in cut.iter().zip(unit_changes).enumerate() {
-        if observer.cancelled() {
-            return Err(BuildError::Cancelled.into());
+    for changes in unit_changes {
+        steps.next()?;
+        for change in changes {
+            writer.remove_unit(change)?;
         }
-        observer.progress(BuildStage::Writing, done, Some(total));
+    }
+    for (cut, changes) in cut.iter().zip(unit_changes) {
+        steps.next()?;
         writer.write_units(&plan.targets[cut.target], cut, changes)?;
     }
     let mut unit_counts = vec![None; plan.targets.len()];
@@ -77,22 +83,40 @@ pub(crate) fn apply(
         unit_counts[cut.target] = Some(cut.units.len());
     }
     for (target, units) in plan.targets.iter().zip(unit_counts) {
+        steps.next()?;
         let units = if target.is_overlaid() { Some(0) } else { units };
         writer.write_resource(target, units)?;
     }
     writer.write_skipped(plan)?;
     if scope.full_text && scope.fts5 {
-        for document in documents(tx)? {
-            if observer.cancelled() {
-                return Err(BuildError::Cancelled.into());
-            }
-            insert_full_text(tx, &document)?;
-        }
+        steps.total += count_units(tx)?;
+        each_document::<Failure>(tx, &mut |document| {
+            steps.next()?;
+            Ok(insert_full_text(tx, document)?)
+        })?;
     }
     if scope.fts5 {
-        tidy(tx, scope.full_text)?;
+        tidy(tx, scope.full_text, &steps)?;
     }
     Ok(writer.written)
+}
+
+/// How far the writing is.
+struct Steps<'a> {
+    observer: &'a dyn BuildObserver,
+    done: usize,
+    total: usize,
+}
+
+impl Steps<'_> {
+    fn next(&mut self) -> Result<(), BuildError> {
+        self.done += 1;
+        self.stay()
+    }
+
+    fn stay(&self) -> Result<(), BuildError> {
+        step(self.observer, BuildStage::Writing, self.done, Some(self.total))
+    }
 }
 
 /// Empties the full-text table. One that is broken is made anew; where that fails as well, the whole database is to blame.
@@ -122,18 +146,26 @@ fn empty_full_text(tx: &Connection) -> rusqlite::Result<()> {
 const MERGED_PAGES: i64 = 256;
 
 /// Merges what the writes left in pieces: the table answers in half the time when it is in one. A delta does a part of
-/// the work, so that its cost stays that of the edit.
-fn tidy(tx: &Connection, everything: bool) -> rusqlite::Result<()> {
-    if everything {
-        tx.execute(
-            "INSERT INTO search_units_fts (search_units_fts) VALUES ('optimize')",
-            [],
-        )?;
-    } else {
-        let sql = "INSERT INTO search_units_fts (search_units_fts, rank) VALUES ('merge', ?1)";
-        tx.execute(sql, [MERGED_PAGES])?;
+/// the work, so that its cost stays that of the edit. All of it is done in such parts, for one statement that does the
+/// whole could not be stopped.
+fn tidy(tx: &Connection, everything: bool, steps: &Steps<'_>) -> Step<()> {
+    let sql = "INSERT INTO search_units_fts (search_units_fts, rank) VALUES ('merge', ?1)";
+    let mut merge = tx.prepare_cached(sql)?;
+    if !everything {
+        merge.execute([MERGED_PAGES])?;
+        return Ok(());
     }
-    Ok(())
+    // The sign says that all pieces are to become one.
+    let mut pages = -MERGED_PAGES;
+    loop {
+        steps.stay()?;
+        let before = tx.total_changes();
+        merge.execute([pages])?;
+        if tx.total_changes() - before < 2 {
+            return Ok(());
+        }
+        pages = MERGED_PAGES;
+    }
 }
 
 struct Writer<'a> {

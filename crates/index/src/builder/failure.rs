@@ -62,7 +62,10 @@ impl From<BuildError> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Self::Build(error.into())
+        Self::Build(match error {
+            SourceError::Stopped => BuildError::Cancelled,
+            error => error.into(),
+        })
     }
 }
 

@@ -13,13 +13,13 @@ use casebook_storage::{FileLock, Waited};
 use rusqlite::Connection;
 
 use self::look::{Look, Looked, look};
-use crate::builder::apply::{Scope, UnitChange, changes};
+use crate::builder::apply::{Scope, UnitChange, unit_changes};
 use crate::builder::cut::{CutResource, cut};
 use crate::builder::encode::{Encoded, Input, Missing, add_stored, encode};
 use crate::builder::failure::{Failure, Step};
 use crate::builder::known::Known;
 use crate::builder::plan::{Difference, Plan, plan, scan_degradations};
-use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, word_index};
+use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, step, word_index};
 use crate::degradation::INDEX_REBUILT;
 use crate::index::Shared;
 use crate::store::{self, Encoding, Head};
@@ -162,17 +162,8 @@ impl<'a> Run<'a> {
 
     fn scan(&self, known: &Known) -> Step<Scan> {
         let observer = self.request.observer;
-        let found = |count| observer.progress(BuildStage::Scanning, count, None);
-        let scan = self.request.source.scan(known, self.request.clock, &found)?;
-        self.check_cancelled()?;
-        Ok(scan)
-    }
-
-    fn check_cancelled(&self) -> Result<(), BuildError> {
-        if self.request.observer.cancelled() {
-            return Err(BuildError::Cancelled);
-        }
-        Ok(())
+        let found = |count| step(observer, BuildStage::Scanning, count, None).is_ok();
+        Ok(self.request.source.scan(known, self.request.clock, &found)?)
     }
 
     fn encoder_revision(&self) -> Option<&'a EncoderRevision> {
@@ -206,7 +197,7 @@ impl<'a> Run<'a> {
         self.counts
             .degradations
             .extend(head.degradations.iter().flatten().cloned());
-        let word_index = word_index::repair(self.shared, &self.db, &head.revision.id);
+        let word_index = word_index::repair(self.shared, &self.db, &head.revision.id, self.request.observer)?;
         self.counts.degradations.extend(word_index);
         self.finished(head, false, Difference::default())
     }
@@ -227,16 +218,22 @@ impl<'a> Run<'a> {
             chunker_changed,
             self.request.observer,
         )?;
-        let changes = cut.iter().map(|cut| changes(&self.db, &plan.targets[cut.target], cut));
-        let changes: Vec<Vec<UnitChange>> = changes.collect::<rusqlite::Result<_>>()?;
+        let mut changes: Vec<Vec<UnitChange>> = Vec::with_capacity(cut.len());
+        for (done, cut_resource) in cut.iter().enumerate() {
+            step(self.request.observer, BuildStage::Comparing, done, Some(cut.len()))?;
+            changes.push(unit_changes(
+                &self.db,
+                &plan.targets[cut_resource.target],
+                cut_resource,
+            )?);
+        }
         self.encode(&plan, &cut, &changes, full)?;
-        self.check_cancelled()?;
         let scope = Scope {
             full,
             full_text: lexical_changed,
             fts5: self.shared.options().fts5,
         };
-        let (head, written) = self.publish(seq, id, &plan, &cut, &changes, scope)?;
+        let (head, written, word_index) = self.publish(seq, id, &plan, &cut, &changes, scope)?;
         self.counts.rows += written.rows;
         self.counts.units_written = written.units;
         if is_suspect && self.shared.files().trust_full_text().is_ok() {
@@ -245,8 +242,6 @@ impl<'a> Run<'a> {
         }
         self.counts.degradations.extend(plan.left_out);
         self.counts.degradations.extend(plan.bent);
-        let parent = self.head.as_ref().map(|head| &head.revision.id);
-        let word_index = word_index::follow(self.shared, &self.db, parent, &head.revision.id, &written.lexical);
         self.counts.degradations.extend(word_index);
         self.finished(head, true, plan.difference)
     }
@@ -257,7 +252,9 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let mut missing = Missing::new();
-        for cut in cut {
+        for (done, cut_resource) in cut.iter().enumerate() {
+            step(self.request.observer, BuildStage::Comparing, done, Some(cut.len()))?;
+            let cut = cut_resource;
             let path = &plan.targets[cut.target].member.meta.path;
             for (unit, hash) in &cut.units {
                 if !missing.contains_key(hash) && !store::is_cached(&self.db, encoder, hash)? {

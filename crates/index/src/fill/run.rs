@@ -315,11 +315,14 @@ impl<'a> Run<'a> {
         let has_head = !matches!(end, Err(FillError::NoHead));
         if has_head && (self.rows > 0 || !segments.is_whole()) {
             let pooled = self.take()?;
-            let covered = segments.cover(&pooled.db, self.encoder().revision());
+            // Whoever stopped it waits for no writing of files either; who asks next has them written.
+            let go_on = |_, _| !self.request.observer.cancelled();
+            let covered = segments.cover(&pooled.db, self.encoder().revision(), &go_on);
             self.shared.give_back(pooled);
             match covered {
                 Ok(covered) => self.segment_rows = covered.rows,
                 Err(CoverError::Database(error)) => return Err(self.failed(error)),
+                Err(CoverError::Cancelled) => segments.note_behind(),
                 Err(_) => {}
             }
         }

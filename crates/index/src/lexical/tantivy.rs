@@ -43,6 +43,9 @@ const MEMORY_BUDGET: usize = 48 << 20;
 /// Share of deleted documents from which a segment is rewritten without them.
 const DELETED_BEFORE_MERGE: f32 = 0.3;
 
+/// Gives units one after another to whoever takes them, until that fails.
+pub(crate) type Feed<'a, E> = dyn FnMut(&mut dyn FnMut(&LaneDocument<'_>) -> Result<(), E>) -> Result<(), E> + 'a;
+
 /// The word index of a project.
 pub(crate) struct TantivyStore {
     dir: PathBuf,
@@ -102,16 +105,19 @@ impl TantivyStore {
         let _ = create_private_file(&self.suspicion);
     }
 
-    /// Removes and adds units in one commit that carries the revision; `wipe` removes everything first. Where the folder
-    /// cannot be used it is made anew, empty, so a caller whose difference starts from another revision than the
-    /// committed one wipes and adds everything. Returns when no thread works on the index any more.
-    pub(crate) fn write(
+    /// Removes and adds units in one commit that carries the revision; `wipe` removes everything first. `added` gives
+    /// them one after another; `publish` is called when all is written and right before the commit. Where either fails,
+    /// nothing is committed. Where the folder cannot be used it is made anew, empty, so a caller whose difference starts
+    /// from another revision than the committed one wipes and adds everything. Returns when no thread works on the index
+    /// any more.
+    pub(crate) fn write<E: From<TantivyError>>(
         &self,
         revision: &RevisionId,
         removed: &mut dyn Iterator<Item = UnitKey>,
-        added: &mut dyn Iterator<Item = LaneDocument<'_>>,
+        added: &mut Feed<'_, E>,
         wipe: bool,
-    ) -> Result<(), TantivyError> {
+        publish: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         // What was opened before the build began has an older list of the files that Tantivy looks after, and would leave
         // those that another process made since behind for ever.
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -119,9 +125,14 @@ impl TantivyStore {
             Ok(Some(opened)) if !self.is_suspect() => opened,
             _ => self.recreate()?,
         };
-        let written = guarded(|| opened.write(revision, removed, added, wipe));
+        let write = || opened.write(revision, removed, added, wipe, publish);
+        let written = catch_unwind(AssertUnwindSafe(write));
         make_files_private(&self.dir);
-        written.map_err(|source| self.forget(TantivyError::Write(source)))
+        let written = written.unwrap_or_else(|_| Err(TantivyError::Write(panicked()).into()));
+        if written.is_err() {
+            self.forget();
+        }
+        written
     }
 
     /// Returns the lane of the revision; `None` where the last commit belongs to another.
@@ -130,7 +141,10 @@ impl TantivyStore {
             return Ok(None);
         };
         let lane = guarded(|| opened.lane(revision, &self.suspicion));
-        lane.map_err(|source| self.forget(TantivyError::Read(source)))
+        lane.map_err(|source| {
+            self.forget();
+            TantivyError::Read(source)
+        })
     }
 
     /// Returns the index, opening it where it is not; `None` where there is none yet.
@@ -143,9 +157,8 @@ impl TantivyStore {
     }
 
     /// Opens anew at the next call: the folder may have been replaced.
-    fn forget(&self, error: TantivyError) -> TantivyError {
+    fn forget(&self) {
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        error
     }
 
     fn recreate(&self) -> Result<Opened, TantivyError> {
@@ -206,35 +219,44 @@ impl Opened {
         )))
     }
 
-    fn write(
+    fn write<E: From<TantivyError>>(
         &self,
         revision: &RevisionId,
         removed: &mut dyn Iterator<Item = UnitKey>,
-        added: &mut dyn Iterator<Item = LaneDocument<'_>>,
+        added: &mut Feed<'_, E>,
         wipe: bool,
-    ) -> tantivy::Result<()> {
+        publish: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let failed = |error| E::from(TantivyError::Write(error));
+        let mut writer = self.writer().map_err(failed)?;
+        if wipe {
+            writer.delete_all_documents().map_err(failed)?;
+        }
+        for unit in removed {
+            writer.delete_term(self.fields.unit_term(&unit));
+        }
+        added(&mut |document| {
+            let added = writer.add_document(self.fields.document(document));
+            added.map(drop).map_err(failed)
+        })?;
+        let mut commit = writer.prepare_commit().map_err(failed)?;
+        commit.set_payload(&payload_of(revision));
+        publish()?;
+        commit.commit().map_err(failed)?;
+        writer.wait_merging_threads().map_err(failed)
+    }
+
+    fn writer(&self) -> tantivy::Result<IndexWriter> {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
             .memory_budget_per_thread(MEMORY_BUDGET)
             .num_merge_threads(1)
             .build();
-        let mut writer: IndexWriter = self.index.writer_with_options(options)?;
+        let writer: IndexWriter = self.index.writer_with_options(options)?;
         let mut merge_policy = LogMergePolicy::default();
         merge_policy.set_del_docs_ratio_before_merge(DELETED_BEFORE_MERGE);
         writer.set_merge_policy(Box::new(merge_policy));
-        if wipe {
-            writer.delete_all_documents()?;
-        }
-        for unit in removed {
-            writer.delete_term(self.fields.unit_term(&unit));
-        }
-        for document in added {
-            writer.add_document(self.fields.document(&document))?;
-        }
-        let mut commit = writer.prepare_commit()?;
-        commit.set_payload(&payload_of(revision));
-        commit.commit()?;
-        writer.wait_merging_threads()
+        Ok(writer)
     }
 }
 
@@ -258,8 +280,11 @@ fn make_files_private(_dir: &Path) {}
 
 /// Makes an error of a panic: over the bytes of a damaged segment Tantivy does panic.
 fn guarded<T>(work: impl FnOnce() -> tantivy::Result<T>) -> tantivy::Result<T> {
-    let panicked = || tantivy::TantivyError::InternalError("panicked, a segment may be damaged".to_owned());
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()))
+}
+
+fn panicked() -> tantivy::TantivyError {
+    tantivy::TantivyError::InternalError("panicked, a segment may be damaged".to_owned())
 }
 
 /// The payload names our own version too: words cut by another version are not searched with this one's.

@@ -36,22 +36,29 @@ pub(super) fn stamp(hash: ContentHash, changed_at: i64) -> Stamp {
 }
 
 impl MemorySource for StoredRecords<'_> {
-    fn scan(&self, known: &dyn KnownItems, _clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(
+        &self,
+        known: &dyn KnownItems,
+        _clock: &dyn Clock,
+        found: &dyn Fn(usize) -> bool,
+    ) -> Result<Scan, SourceError> {
         // One transaction, so that a commit beside it is seen whole or not at all.
         let scan = self.store.read(|db| Ok(scan(db, known, self.is_excluded, found)?));
         match scan {
-            Ok(scan) => Ok(scan.unwrap_or_default()),
+            Ok(None) => Ok(Scan::default()),
+            Ok(Some(scan)) => scan.ok_or(SourceError::Stopped),
             Err(error) => Err(SourceError::Other(Box::new(error))),
         }
     }
 }
 
+/// Returns `None` where `found` stopped it.
 fn scan(
     db: &Connection,
     known: &dyn KnownItems,
     is_excluded: &dyn Fn(&str) -> bool,
-    found: &dyn Fn(usize),
-) -> rusqlite::Result<Scan> {
+    found: &dyn Fn(usize) -> bool,
+) -> rusqlite::Result<Option<Scan>> {
     let mut scan = Scan::default();
     let mut statement = db.prepare_cached("SELECT id, path, content_hash, changed_at FROM records ORDER BY id")?;
     let mut rows = statement.query([])?;
@@ -80,9 +87,11 @@ fn scan(
             stamp: Some(stamp),
             found: found_now,
         });
-        found(scan.items.len());
+        if !found(scan.items.len()) {
+            return Ok(None);
+        }
     }
-    Ok(scan)
+    Ok(Some(scan))
 }
 
 /// Returns what is at a record where its stamp, or its hash, alone decides.

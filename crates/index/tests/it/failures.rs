@@ -1,9 +1,9 @@
 //! What goes wrong leaves the head, or is told as a degradation. Parts of an index that are broken one by one are in
 //! `crates/api/tests/it/matrix.rs`, where a user meets them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use casebook_index::{BuildError, BuildRequest, Index, IndexOptions};
+use casebook_index::{BuildError, BuildObserver, BuildRequest, BuildStage, Cancel, Index, IndexOptions};
 use casebook_testkit::resource;
 
 use crate::support::{Fixture, Memory, StopAfter, codes, request, search};
@@ -58,6 +58,118 @@ fn a_cancelled_build_leaves_the_head_wherever_it_stops() {
     }
     assert!(stops > 4, "{stops}");
     assert_eq!(search(&fixture.snapshot(), "dense", "two").len(), 2);
+}
+
+/// An observer that stops a build when it hears of a stage.
+struct StopAt {
+    stage: BuildStage,
+    heard: AtomicBool,
+    /// What it heard after it had said so.
+    later: AtomicU64,
+}
+
+impl Cancel for StopAt {
+    fn cancelled(&self) -> bool {
+        self.heard.load(Ordering::Relaxed)
+    }
+}
+
+impl BuildObserver for StopAt {
+    fn progress(&self, stage: BuildStage, done: usize, total: Option<usize>) {
+        assert!(
+            total.is_none_or(|total| done <= total),
+            "{stage:?}: {done} of {total:?}"
+        );
+        if self.heard.load(Ordering::Relaxed) {
+            self.later.fetch_add(1, Ordering::Relaxed);
+        }
+        if stage == self.stage {
+            self.heard.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn many(generation: usize) -> Memory {
+    let memory = Memory::default();
+    for n in 0..150 {
+        memory.write(
+            &format!("{n:03}.md"),
+            &format!("note {n} 笔记 of generation {generation}"),
+        );
+    }
+    memory
+}
+
+#[test]
+fn every_long_step_tells_how_far_it_is_and_stops_when_told() {
+    use BuildStage::{Chunking, Comparing, Encoding, Scanning, Vectors, Words, Writing};
+
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    for stage in [Scanning, Chunking, Comparing, Encoding, Vectors, Writing, Words] {
+        let fixture = Fixture::new();
+        let first = fixture.build(&many(0));
+        let memory = many(1);
+        let observer = StopAt {
+            stage,
+            heard: AtomicBool::new(false),
+            later: AtomicU64::new(0),
+        };
+        let watched = BuildRequest {
+            observer: &observer,
+            ..request(&memory, Some(&fixture.encoder))
+        };
+        let stopped = fixture.index.build(&watched);
+        assert!(matches!(stopped, Err(BuildError::Cancelled)), "{stage:?}: {stopped:?}");
+        let later = observer.later.load(Ordering::Relaxed);
+        assert!(later <= 1 + threads, "{stage:?}: {later} steps after it was told");
+        let snapshot = fixture.snapshot();
+        assert_eq!(snapshot.revision().id, first.revision, "{stage:?}");
+        assert!(
+            snapshot.degradations().is_empty(),
+            "{stage:?}: {:?}",
+            snapshot.degradations()
+        );
+        for lane in ["fts5", "tantivy"] {
+            assert_eq!(search(&snapshot, lane, "generation 0").len(), 60, "{stage:?} {lane}");
+        }
+        drop(snapshot);
+        let next = fixture.build(&memory);
+        assert!(next.head_moved && next.degradations.is_empty(), "{stage:?}: {next:?}");
+        assert_eq!(
+            fixture.encoder.inputs.load(Ordering::Relaxed),
+            300,
+            "{stage:?}: nothing was made twice"
+        );
+        assert_eq!(fixture.build(&memory).rows_written, 0, "{stage:?}");
+    }
+}
+
+#[test]
+fn a_stopped_build_and_the_next_encode_what_one_would() {
+    for stops in (0..).step_by(211) {
+        let fixture = Fixture::new();
+        let memory = many(0);
+        let observer = StopAfter(AtomicU64::new(stops));
+        let watched = BuildRequest {
+            observer: &observer,
+            ..request(&memory, Some(&fixture.encoder))
+        };
+        let stopped = fixture.index.build(&watched);
+        let report = fixture.build(&memory);
+        assert_eq!(
+            fixture.encoder.inputs.load(Ordering::Relaxed),
+            150,
+            "after {stops} questions"
+        );
+        assert_eq!(
+            (report.units, search(&fixture.snapshot(), "dense", "note").len()),
+            (150, 60)
+        );
+        if stopped.is_ok() {
+            assert!(stops > 1000, "{stops}");
+            break;
+        }
+    }
 }
 
 #[test]

@@ -26,7 +26,12 @@ impl<'a> Watched<'a> {
 }
 
 impl MemorySource for Watched<'_> {
-    fn scan(&self, known: &dyn KnownItems, clock: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(
+        &self,
+        known: &dyn KnownItems,
+        clock: &dyn Clock,
+        found: &dyn Fn(usize) -> bool,
+    ) -> Result<Scan, SourceError> {
         let scan = self.memory.scan(known, clock, found);
         if self.scans.fetch_add(1, Ordering::Relaxed) == 0 {
             (self.after_first)();

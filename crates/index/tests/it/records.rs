@@ -94,7 +94,7 @@ pub(crate) fn begin(store: &RecordStore, base: Option<&str>, fresh: &str, replac
 
 pub(crate) fn scan(store: &RecordStore, known: &dyn KnownItems) -> Scan {
     let source = store.source(&|path| path == "AGENTS.md");
-    source.scan(known, &FixedClock::default(), &|_| {}).unwrap()
+    source.scan(known, &FixedClock::default(), &|_| true).unwrap()
 }
 
 /// Shows a scan in one line: `=` unchanged, `+` read with its body, `!` skipped.
@@ -326,7 +326,7 @@ fn what_is_not_this_projects_store_is_refused_and_left_as_it_is() {
     assert!(
         other
             .source(&|_| false)
-            .scan(&(), &FixedClock::default(), &|_| {})
+            .scan(&(), &FixedClock::default(), &|_| true)
             .is_err()
     );
     pushed.sql("PRAGMA user_version = 99");

@@ -54,7 +54,7 @@ impl Memory {
 }
 
 impl MemorySource for Memory {
-    fn scan(&self, known: &dyn KnownItems, _: &dyn Clock, found: &dyn Fn(usize)) -> Result<Scan, SourceError> {
+    fn scan(&self, known: &dyn KnownItems, _: &dyn Clock, found: &dyn Fn(usize) -> bool) -> Result<Scan, SourceError> {
         let mut scan = Scan::default();
         for (location, (rank, now)) in &*self.items.lock().unwrap() {
             let known = known.get(location);
@@ -75,7 +75,9 @@ impl MemorySource for Memory {
                 stamp: Some(Stamp::new([self.touched.load(Ordering::Relaxed), 0, 0, 0])),
                 found: if same { Found::Unchanged } else { now.clone() },
             });
-            found(scan.items.len());
+            if !found(scan.items.len()) {
+                return Err(SourceError::Stopped);
+            }
         }
         Ok(scan)
     }

@@ -1,11 +1,13 @@
 //! What a person sees of a fill, and what holds it up.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use casebook_index::{Cancel, FillObserver, FillProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
+use crate::interrupt;
 use crate::output::note;
 use crate::power::{Power, PowerSource};
 use crate::progress::bar_style;
@@ -21,6 +23,7 @@ pub(super) struct Watch<'a> {
     power: Option<Power>,
     /// Tells whether the encoder that fills is still the chosen one.
     is_wanted: &'a (dyn Fn() -> bool + Sync),
+    asked_to_end: Arc<AtomicBool>,
 }
 
 struct State {
@@ -41,6 +44,7 @@ impl<'a> Watch<'a> {
             }),
             power,
             is_wanted,
+            asked_to_end: interrupt::install(),
         }
     }
 
@@ -48,6 +52,16 @@ impl<'a> Watch<'a> {
     pub(super) fn finish(&self) {
         if let Some(bar) = self.lock().bar.take() {
             bar.finish_and_clear();
+        }
+    }
+
+    /// Waits, unless the process is asked to end.
+    pub(super) fn wait(&self, long: Duration) {
+        const LOOK: Duration = Duration::from_millis(200);
+        let mut waited = Duration::ZERO;
+        while waited < long && !self.cancelled() {
+            std::thread::sleep(LOOK);
+            waited += LOOK;
         }
     }
 
@@ -63,7 +77,7 @@ impl<'a> Watch<'a> {
 
 impl Cancel for Watch<'_> {
     fn cancelled(&self) -> bool {
-        false
+        self.asked_to_end.load(Ordering::Relaxed)
     }
 }
 

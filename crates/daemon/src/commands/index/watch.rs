@@ -1,24 +1,27 @@
 //! `casebook index --watch`
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use casebook_api::wire::WatchEvent;
 use casebook_api::{Follower, Pace, Service};
-use casebook_index::{BuildObserver, BuildStage, Cancel};
+use casebook_index::Cancel;
 
 use crate::cli::{Common, IndexArgs};
 use crate::clock::SystemClock;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::{self, Delivery};
 use crate::progress::Progress;
 use crate::render;
-use crate::signals::Stop;
 
 /// Keeps the index up to date until it is asked to end, or nobody reads what it tells.
 pub(super) fn run(common: &Common, args: &IndexArgs, service: &Service) -> Result<(), Failure> {
     let mut watcher = service.watcher()?;
     let waker = watcher.waker();
-    let stop = Stop::on_signals(move || waker.wake())?;
+    let stop = Stop(interrupt::install());
+    interrupt::on_asked(move || waker.wake())?;
     let root = service.project().root.to_string_lossy().into_owned();
     let mut outcome = tell(common, &WatchEvent::Watching { root });
     if outcome.as_ref().is_ok_and(|delivery| *delivery == Delivery::Done) {
@@ -28,11 +31,7 @@ pub(super) fn run(common: &Common, args: &IndexArgs, service: &Service) -> Resul
             watch: &mut watcher,
             build: &mut || {
                 let progress = Progress::new();
-                let observer = Observer {
-                    progress: &progress,
-                    stop: &stop,
-                };
-                let built = service.build(std::mem::take(&mut full), &observer);
+                let built = service.build(std::mem::take(&mut full), &progress);
                 progress.finish();
                 built
             },
@@ -42,7 +41,7 @@ pub(super) fn run(common: &Common, args: &IndexArgs, service: &Service) -> Resul
             tell: &mut |told| {
                 outcome = tell(common, &told.into());
                 if !matches!(outcome, Ok(Delivery::Done)) {
-                    stop.ask();
+                    stop.0.store(true, Ordering::Relaxed);
                 }
             },
         }
@@ -70,26 +69,11 @@ fn tell(common: &Common, event: &WatchEvent) -> Result<Delivery, Failure> {
     }
 }
 
+/// Whether somebody asked to end, or nobody reads any more.
+struct Stop(Arc<AtomicBool>);
+
 impl Cancel for Stop {
     fn cancelled(&self) -> bool {
-        self.is_asked()
-    }
-}
-
-/// Shows a build's progress, and ends it when the process shall end.
-struct Observer<'a> {
-    progress: &'a Progress,
-    stop: &'a Stop,
-}
-
-impl Cancel for Observer<'_> {
-    fn cancelled(&self) -> bool {
-        self.stop.is_asked()
-    }
-}
-
-impl BuildObserver for Observer<'_> {
-    fn progress(&self, stage: BuildStage, done: usize, total: Option<usize>) {
-        self.progress.progress(stage, done, total);
+        self.0.load(Ordering::Relaxed)
     }
 }

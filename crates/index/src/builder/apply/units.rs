@@ -22,7 +22,7 @@ pub(crate) enum UnitChange {
 }
 
 /// Returns the changes that lead from the stored units to the new ones.
-pub(crate) fn changes(db: &Connection, target: &Target, cut: &CutResource) -> rusqlite::Result<Vec<UnitChange>> {
+pub(crate) fn unit_changes(db: &Connection, target: &Target, cut: &CutResource) -> rusqlite::Result<Vec<UnitChange>> {
     let stored = match &target.stored {
         Some(stored) => units_at(db, &stored.location)?,
         None => Vec::new(),

@@ -1,6 +1,6 @@
 //! The revision in the making: from its first row to the head, or to its failure.
 
-use casebook_corpus::EffectiveHash;
+use casebook_corpus::{Degradation, EffectiveHash};
 use rusqlite::TransactionBehavior;
 
 use crate::builder::apply::{Scope, UnitChange, Written, apply};
@@ -9,6 +9,7 @@ use crate::builder::failure::{Failure, Step};
 use crate::builder::plan::Plan;
 use crate::builder::run::Run;
 use crate::builder::run::evict::evict;
+use crate::builder::word_index;
 use crate::error::chain;
 use crate::store::{self, Encoding, Head, RevisionDraft};
 use crate::{BuildError, Revision, RevisionId, TextEncoder};
@@ -33,7 +34,7 @@ impl Run<'_> {
         }
     }
 
-    /// Applies the difference and moves the head, in one transaction.
+    /// Applies the difference and moves the head, in one transaction. What the word index had to do without is told.
     pub(super) fn publish(
         &mut self,
         seq: i64,
@@ -42,7 +43,7 @@ impl Run<'_> {
         cut: &[CutResource],
         changes: &[Vec<UnitChange>],
         scope: Scope,
-    ) -> Step<(Head, Written)> {
+    ) -> Step<(Head, Written, Option<Degradation>)> {
         let encoder = self.request.encoder;
         let trouble = self.counts.encoded.trouble.as_ref().map(|error| chain(error));
         let elapsed_ms = self.elapsed_ms();
@@ -81,10 +82,15 @@ impl Run<'_> {
         };
         written.rows += store::finish(&tx, &head, elapsed_ms)?;
         written.rows += store::prune(&tx)?;
-        tx.commit()?;
+        let parent = self.head.as_ref().map(|head| &head.revision.id);
+        let revisions = (parent, &head.revision.id);
+        let mut commit = || Ok(tx.execute_batch("COMMIT")?);
+        let observer = self.request.observer;
+        let word_index = word_index::follow(self.shared, &tx, revisions, &written.lexical, observer, &mut commit)?;
+        drop(tx);
         self.counts.evicted = evicted;
         self.building = None;
-        Ok((head, written))
+        Ok((head, written, word_index))
     }
 
     /// Writes down why there is no new revision. The same failure again is not news.

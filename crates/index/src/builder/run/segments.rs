@@ -2,10 +2,11 @@
 
 use crate::builder::failure::Step;
 use crate::builder::run::Run;
+use crate::builder::step;
 use crate::degradation::VECTOR_SEGMENTS_UNWRITTEN;
 use crate::error::chain;
 use crate::vector::{CoverError, Segments};
-use crate::{EncoderRevision, TextEncoder, store};
+use crate::{BuildError, BuildStage, EncoderRevision, TextEncoder, store};
 use casebook_corpus::Degradation;
 
 impl Run<'_> {
@@ -46,12 +47,15 @@ impl Run<'_> {
             if !is_made && !self.request.full && segments.is_whole() {
                 continue;
             }
-            match segments.cover(&self.db, &encoder) {
+            let observer = self.request.observer;
+            let go_on = |done, total| step(observer, BuildStage::Vectors, done, Some(total)).is_ok();
+            match segments.cover(&self.db, &encoder, &go_on) {
                 Ok(covered) => {
                     self.counts.segments.rows += covered.rows;
                     self.counts.segments.bytes += covered.bytes;
                 }
                 Err(CoverError::Database(error)) => return Err(error.into()),
+                Err(CoverError::Cancelled) => return Err(BuildError::Cancelled.into()),
                 Err(error) => {
                     let detail = format!("vectors of {encoder} are read from the database: {}", chain(&error));
                     let told = Degradation::new(VECTOR_SEGMENTS_UNWRITTEN, detail);

@@ -47,9 +47,13 @@ impl Memory {
 
 fn write(store: &TantivyStore, revision: &str, removed: &[&str], added: &[Memory], wipe: bool) {
     let mut removed = removed.iter().map(|unit| UnitKey::from(*unit));
-    let mut added = added.iter().map(Memory::document);
+    let mut added = |take: &mut dyn FnMut(&LaneDocument<'_>) -> Result<(), TantivyError>| {
+        added.iter().try_for_each(|memory| take(&memory.document()))
+    };
     store
-        .write(&RevisionId::from(revision), &mut removed, &mut added, wipe)
+        .write(&RevisionId::from(revision), &mut removed, &mut added, wipe, &mut || {
+            Ok(())
+        })
         .unwrap();
 }
 

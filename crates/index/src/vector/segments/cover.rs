@@ -41,6 +41,8 @@ pub(crate) struct Covered {
 pub(crate) enum CoverError {
     #[error("another process writes vectors")]
     Busy,
+    #[error("the caller asked to stop")]
+    Cancelled,
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
@@ -56,11 +58,19 @@ enum Source {
 
 impl Segments {
     /// Sees to it that every vector that the database has of this encoder is in a segment, once. What no list names is
-    /// removed, also what a writer left that was killed.
-    pub(crate) fn cover(&self, db: &Connection, encoder: &EncoderRevision) -> Result<Covered, CoverError> {
+    /// removed, also what a writer left that was killed. Before every block it tells how many rows of how many are written,
+    /// and stops where `go_on` says no.
+    pub(crate) fn cover(
+        &self,
+        db: &Connection,
+        encoder: &EncoderRevision,
+        go_on: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Covered, CoverError> {
         create_private_dir(&self.folder)?;
-        let Waited::Acquired(_lock) = FileLock::wait(&self.root.join(LOCK), Some(LOCK_WAIT), &mut || true)? else {
-            return Err(CoverError::Busy);
+        let _lock = match FileLock::wait(&self.root.join(LOCK), Some(LOCK_WAIT), &mut || go_on(0, 0))? {
+            Waited::Acquired(lock) => lock,
+            Waited::TimedOut => return Err(CoverError::Busy),
+            Waited::GivenUp => return Err(CoverError::Cancelled),
         };
         let moment = db.unchecked_transaction()?;
         let wanted = store::inputs_with_vectors(&moment, encoder, self.kind.dimension)?;
@@ -71,7 +81,7 @@ impl Segments {
         let mut covered = Covered::default();
         if !plan.is_empty() {
             let vector = |hash: &[u8; HASH]| store::vector_of_input(&moment, encoder, hash);
-            let header = write(&self.folder, self.kind, &plan, &merged, &vector)?;
+            let header = write(&self.folder, self.kind, &plan, &merged, &vector, go_on)?;
             covered = Covered {
                 rows: plan.len() as u64,
                 bytes: header.bytes(),
@@ -196,6 +206,7 @@ fn write(
     plan: &Plan,
     merged: &[Segment],
     from_database: &dyn Fn(&[u8; HASH]) -> rusqlite::Result<Vec<u8>>,
+    go_on: &dyn Fn(usize, usize) -> bool,
 ) -> Result<Header, CoverError> {
     let steps: Vec<_> = merged.iter().map(|segment| segment.steps().ok()).collect();
     let from_segment = |number: usize, row: u32| {
@@ -215,7 +226,10 @@ fn write(
         header.vectors_at(),
     ];
     let mut hashers = [(); 3].map(|()| Hasher::new());
-    for block in plan.chunks(BLOCK) {
+    for (number, block) in plan.chunks(BLOCK).enumerate() {
+        if !go_on(number * BLOCK, plan.len()) {
+            return Err(CoverError::Cancelled);
+        }
         let mut parts: [Vec<u8>; 4] = Default::default();
         let mut codes = Codes::new(kind.dimension);
         for (hash, source) in block {
