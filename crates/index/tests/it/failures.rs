@@ -63,6 +63,9 @@ fn a_cancelled_build_leaves_the_head_wherever_it_stops() {
 /// An observer that stops a build when it hears of a stage.
 struct StopAt {
     stage: BuildStage,
+    /// Only when its last step is done.
+    last: bool,
+    asked: AtomicU64,
     heard: AtomicBool,
     /// What it heard after it had said so.
     later: AtomicU64,
@@ -70,7 +73,8 @@ struct StopAt {
 
 impl Cancel for StopAt {
     fn cancelled(&self) -> bool {
-        self.heard.load(Ordering::Relaxed)
+        let asked = u64::from(self.last);
+        self.heard.load(Ordering::Relaxed) && self.asked.fetch_add(1, Ordering::Relaxed) >= asked
     }
 }
 
@@ -83,7 +87,7 @@ impl BuildObserver for StopAt {
         if self.heard.load(Ordering::Relaxed) {
             self.later.fetch_add(1, Ordering::Relaxed);
         }
-        if stage == self.stage {
+        if stage == self.stage && (!self.last || total == Some(done + 1)) {
             self.heard.store(true, Ordering::Relaxed);
         }
     }
@@ -105,12 +109,15 @@ fn every_long_step_tells_how_far_it_is_and_stops_when_told() {
     use BuildStage::{Chunking, Comparing, Encoding, Scanning, Vectors, Words, Writing};
 
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    for stage in [Scanning, Chunking, Comparing, Encoding, Vectors, Writing, Words] {
+    let stages = [Scanning, Chunking, Comparing, Encoding, Vectors, Writing, Words];
+    for (stage, last) in stages.map(|stage| (stage, false)).into_iter().chain([(Words, true)]) {
         let fixture = Fixture::new();
         let first = fixture.build(&many(0));
         let memory = many(1);
         let observer = StopAt {
             stage,
+            last,
+            asked: AtomicU64::new(0),
             heard: AtomicBool::new(false),
             later: AtomicU64::new(0),
         };

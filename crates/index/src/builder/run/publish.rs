@@ -84,8 +84,14 @@ impl Run<'_> {
         written.rows += store::prune(&tx)?;
         let parent = self.head.as_ref().map(|head| &head.revision.id);
         let revisions = (parent, &head.revision.id);
-        let mut commit = || Ok(tx.execute_batch("COMMIT")?);
         let observer = self.request.observer;
+        let mut commit = || {
+            // The last moment at which it can be stopped.
+            if observer.cancelled() {
+                return Err(BuildError::Cancelled.into());
+            }
+            Ok(tx.execute_batch("COMMIT")?)
+        };
         let word_index = word_index::follow(self.shared, &tx, revisions, &written.lexical, observer, &mut commit)?;
         drop(tx);
         self.counts.evicted = evicted;
