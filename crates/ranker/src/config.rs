@@ -101,7 +101,7 @@ impl Default for LexicalWeights {
     fn default() -> Self {
         Self {
             fts5: 1.0,
-            tantivy: 4.0,
+            tantivy: 8.0,
             other: 1.0,
         }
     }
