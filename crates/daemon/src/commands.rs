@@ -16,6 +16,7 @@ use clap::CommandFactory;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
+use crate::output;
 
 /// Runs the command.
 pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
@@ -31,8 +32,9 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Models(command) => models::run(&cli.common, command),
         Command::Sync(command) => sync::run(&cli.common, command),
         Command::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "casebook", &mut std::io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "casebook", &mut script);
+            output::line(String::from_utf8_lossy(&script).trim_end())
         }
     }
 }

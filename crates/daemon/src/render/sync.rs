@@ -58,8 +58,15 @@ pub(crate) fn sync_committed(response: &SyncCommitResponse) -> String {
 
 /// Renders what a push did.
 pub(crate) fn sync_pushed(response: &SyncPushResponse) -> String {
+    if response.already_there {
+        return format!(
+            "{} records are at version {} already; the file was not read and nothing was sent. Other content needs another \
+             --version.",
+            response.commit.records,
+            safe(&response.commit.version)
+        );
+    }
     let pages = match (response.pages, response.pages_sent) {
-        _ if response.already_there => "The records are at this version already; nothing was sent.".to_owned(),
         (all, sent) if all == sent => format!("{all} pages sent."),
         (all, sent) => format!("{sent} of {all} pages sent; the others were staged before."),
     };

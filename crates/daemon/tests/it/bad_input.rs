@@ -1,5 +1,7 @@
 //! A folder with everything that can be wrong with files.
 
+use std::process::Stdio;
+
 use crate::sandbox::{Sandbox, texts};
 
 #[test]
@@ -221,5 +223,23 @@ fn odd_questions_are_answered() {
             answer["fragments"].is_array() && answer.get("error").is_none(),
             "{answer:#}"
         );
+    }
+}
+
+#[test]
+fn who_reads_no_further_ends_a_command_quietly() {
+    let sandbox = Sandbox::with(&[("a.md", "# Harbour 港口\n\nThe harbour opens.\n")]);
+    for args in [
+        &["completions", "bash"] as &[&str],
+        &["activate", "harbour"],
+        &["config", "show"],
+    ] {
+        let mut command = sandbox.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(0), "{args:?}: {told}");
+        assert!(!told.contains("panicked"), "{args:?}: {told}");
     }
 }
