@@ -40,8 +40,12 @@ pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
 pub(crate) fn is_full_text_broken(error: &rusqlite::Error) -> bool {
     /// What FTS5 answers where its own tables do not fit together.
     const SQLITE_CORRUPT_VTAB: i32 = 267;
-    // Where one of its tables is gone, SQLite has no other code than that of a wrong statement.
+    // Where one of its tables is gone, SQLite has no other code than that of a wrong statement. A garbled length makes FTS5 ask
+    // for memory that there is not; of our statements none else needs more than a little.
     let is_wrong = matches!(error.sqlite_error_code(), Some(ErrorCode::Unknown));
+    if matches!(error.sqlite_error_code(), Some(ErrorCode::OutOfMemory)) {
+        return true;
+    }
     error
         .sqlite_error()
         .is_some_and(|found| found.extended_code == SQLITE_CORRUPT_VTAB)
@@ -89,4 +93,30 @@ pub(crate) fn input_hash(bytes: &[u8]) -> rusqlite::Result<[u8; 32]> {
 
 pub(crate) fn effective_hash(bytes: &[u8]) -> rusqlite::Result<EffectiveHash> {
     bytes.try_into().map(EffectiveHash::from_bytes).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Error, ffi};
+
+    use super::*;
+
+    #[test]
+    fn what_a_garbled_table_of_substrings_answers_is_its_fault_alone() {
+        let failed = |code, told: &str| Error::SqliteFailure(ffi::Error::new(code), Some(told.to_owned()));
+        for broken in [
+            failed(267, "database disk image is malformed"),
+            failed(ffi::SQLITE_NOMEM, "out of memory"),
+            failed(ffi::SQLITE_ERROR, "no such table: main.search_units_fts_data"),
+        ] {
+            assert!(is_full_text_broken(&broken), "{broken}");
+        }
+        for other in [
+            failed(ffi::SQLITE_ERROR, "no such table: search_units"),
+            failed(ffi::SQLITE_CORRUPT, "database disk image is malformed"),
+            failed(ffi::SQLITE_FULL, "database or disk is full"),
+        ] {
+            assert!(!is_full_text_broken(&other), "{other}");
+        }
+    }
 }
