@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use casebook_index::Cancel;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -14,26 +15,42 @@ use crate::failure::Failure;
 /// The exit code of a process that Ctrl-C ended, as shells have it.
 pub(crate) const EXIT_CODE: u8 = 130;
 
-static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static ASKED: OnceLock<Asked> = OnceLock::new();
+
+/// Cancels work when the process is asked to end.
+#[derive(Debug, Default)]
+pub(crate) struct Asked(Arc<AtomicBool>);
+
+impl Asked {
+    /// Asks, as a signal does.
+    pub(crate) fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Cancel for Asked {
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Returns what becomes true when the process is asked to end. Until the first call a signal ends it at once; call this
 /// where work begins that asks.
-pub(crate) fn install() -> Arc<AtomicBool> {
-    let asked = ASKED.get_or_init(|| {
-        let asked = Arc::new(AtomicBool::new(false));
+pub(crate) fn install() -> &'static Asked {
+    ASKED.get_or_init(|| {
+        let asked = Asked::default();
         for signal in [SIGINT, SIGTERM] {
             // In this order, so that it is the second signal that ends the process. Where the system refuses, the first does.
-            let ends = flag::register_conditional_shutdown(signal, i32::from(EXIT_CODE), Arc::clone(&asked));
-            let _ = ends.and_then(|_| flag::register(signal, Arc::clone(&asked)));
+            let ends = flag::register_conditional_shutdown(signal, i32::from(EXIT_CODE), Arc::clone(&asked.0));
+            let _ = ends.and_then(|_| flag::register(signal, Arc::clone(&asked.0)));
         }
         asked
-    });
-    Arc::clone(asked)
+    })
 }
 
 /// Returns whether the process was asked to end.
 pub(crate) fn is_asked() -> bool {
-    ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
+    ASKED.get().is_some_and(Cancel::cancelled)
 }
 
 /// Calls `wake`, from another thread, each time the process is asked to end: for work that sleeps meanwhile. Elsewhere than

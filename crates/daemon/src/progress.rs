@@ -6,14 +6,13 @@ mod download;
 pub(crate) use bytes::ByteBar;
 pub(crate) use download::DownloadProgress;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use casebook_index::{BuildObserver, BuildStage, Cancel};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::interrupt;
+use crate::interrupt::{self, Asked};
 use crate::output::note;
 
 /// How often a log gets a line.
@@ -24,7 +23,7 @@ const QUIET: Duration = Duration::from_millis(300);
 /// Shows a build's progress, and stops it where the process is asked to end. Quick builds show nothing.
 pub(crate) struct Progress {
     state: Mutex<State>,
-    asked_to_end: Arc<AtomicBool>,
+    asked_to_end: &'static Asked,
 }
 
 struct State {
@@ -63,7 +62,7 @@ impl Progress {
 
 impl Cancel for Progress {
     fn cancelled(&self) -> bool {
-        self.asked_to_end.load(Ordering::Relaxed)
+        self.asked_to_end.cancelled()
     }
 }
 

@@ -1,13 +1,12 @@
 //! What a person sees of a fill, and what holds it up.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use casebook_index::{Cancel, FillObserver, FillProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
-use crate::interrupt;
+use crate::interrupt::{self, Asked};
 use crate::output::note;
 use crate::power::{Power, PowerSource};
 use crate::progress::bar_style;
@@ -23,7 +22,7 @@ pub(super) struct Watch<'a> {
     power: Option<Power>,
     /// Tells whether the encoder that fills is still the chosen one.
     is_wanted: &'a (dyn Fn() -> bool + Sync),
-    asked_to_end: Arc<AtomicBool>,
+    asked_to_end: &'static Asked,
 }
 
 struct State {
@@ -77,7 +76,7 @@ impl<'a> Watch<'a> {
 
 impl Cancel for Watch<'_> {
     fn cancelled(&self) -> bool {
-        self.asked_to_end.load(Ordering::Relaxed)
+        self.asked_to_end.cancelled()
     }
 }
 

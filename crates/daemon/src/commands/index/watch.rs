@@ -1,12 +1,9 @@
 //! `casebook index --watch`
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use casebook_api::wire::WatchEvent;
 use casebook_api::{Follower, Pace, Service};
-use casebook_index::Cancel;
 
 use crate::cli::{Common, IndexArgs};
 use crate::clock::SystemClock;
@@ -20,7 +17,7 @@ use crate::render;
 pub(super) fn run(common: &Common, args: &IndexArgs, service: &Service) -> Result<(), Failure> {
     let mut watcher = service.watcher()?;
     let waker = watcher.waker();
-    let stop = Stop(interrupt::install());
+    let stop = interrupt::install();
     interrupt::on_asked(move || waker.wake())?;
     let root = service.project().root.to_string_lossy().into_owned();
     let mut outcome = tell(common, &WatchEvent::Watching { root });
@@ -37,11 +34,11 @@ pub(super) fn run(common: &Common, args: &IndexArgs, service: &Service) -> Resul
             },
             clock: &SystemClock::new(),
             pace: pace(args),
-            stop: &stop,
+            stop,
             tell: &mut |told| {
                 outcome = tell(common, &told.into());
                 if !matches!(outcome, Ok(Delivery::Done)) {
-                    stop.0.store(true, Ordering::Relaxed);
+                    stop.ask();
                 }
             },
         }
@@ -66,14 +63,5 @@ fn tell(common: &Common, event: &WatchEvent) -> Result<Delivery, Failure> {
         output::deliver(output::to_json(event, false)?)
     } else {
         output::deliver(render::watch_event(event))
-    }
-}
-
-/// Whether somebody asked to end, or nobody reads any more.
-struct Stop(Arc<AtomicBool>);
-
-impl Cancel for Stop {
-    fn cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }
