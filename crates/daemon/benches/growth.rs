@@ -20,9 +20,10 @@ use std::time::{Duration, Instant};
 use casebook_api::{Refresh, Service};
 use casebook_index::BuildReport;
 use casebook_ranker::{ActivationRequest, Stage};
+use casebook_storage::bytes_below;
 use casebook_testkit::Generator;
 
-use self::measure::{megabytes, open, peak_memory, percentile, ratio, time, walk, walk_all};
+use self::measure::{median, megabytes, open, peak_memory, percentile, ratio, time, walk};
 
 /// Names the folder whose memory this process, a child, is to answer from.
 const ANSWER_FROM: &str = "CASEBOOK_BENCH_ANSWER_FROM";
@@ -55,10 +56,7 @@ fn grow(units: usize, generator: &Generator) {
     }
     let service = open(&root, work.path(), true);
     let (cold, report) = time(|| service.build(false, &()).unwrap());
-    let index_bytes: u64 = walk_all(&root.join(".casebook"))
-        .iter()
-        .map(|file| file.metadata().unwrap().len())
-        .sum();
+    let index_bytes = bytes_below(&root.join(".casebook"));
     println!(
         "{} units, {} files, {:.1} MB: build {cold:.2?}, {:.0} µs and {:.0} bytes of index a unit, {:.2} MB/s; peak memory {:.0} MB",
         report.units,
@@ -69,8 +67,10 @@ fn grow(units: usize, generator: &Generator) {
         megabytes(bytes) / cold.as_secs_f64(),
         megabytes(peak_memory().unwrap_or_default()),
     );
-    let stat = median(|| walk(&root).iter().filter(|file| file.metadata().is_ok()).count());
-    let refresh = median(|| assert_eq!(service.build(false, &()).unwrap().rows_written, 0));
+    let stat = median(EDITS, || {
+        walk(&root).iter().filter(|file| file.metadata().is_ok()).count()
+    });
+    let refresh = median(EDITS, || assert_eq!(service.build(false, &()).unwrap().rows_written, 0));
     println!(
         "  refresh without change {refresh:.2?}, {:.2} x walk and stat",
         ratio(refresh, stat)
@@ -87,7 +87,7 @@ fn grow(units: usize, generator: &Generator) {
 fn edits(service: &Service, files: &[PathBuf]) {
     let mut last: Option<BuildReport> = None;
     let mut round = 0;
-    let edit = median(|| {
+    let edit = median(EDITS, || {
         let file = &files[(round * 7919) % files.len()];
         let text = std::fs::read_to_string(file).unwrap();
         std::fs::write(file, format!("{text}\nEdited in round {round}.\n")).unwrap();
@@ -136,10 +136,4 @@ fn answer(work: &Path, questions: &[String]) {
         stage(Stage::Dense, 95),
         megabytes(peak_memory().unwrap_or_default()),
     );
-}
-
-fn median<T>(mut work: impl FnMut() -> T) -> Duration {
-    let mut times: Vec<_> = (0..EDITS).map(|_| time(&mut work).0).collect();
-    times.sort_unstable();
-    percentile(&times, 50)
 }

@@ -20,8 +20,9 @@ use std::time::Duration;
 use casebook_api::{Refresh, Service};
 use casebook_corpus::ContentHash;
 use casebook_ranker::{ActivationRequest, Stage};
+use casebook_storage::bytes_below;
 
-use self::measure::{megabytes, open, peak_memory, percentile, ratio, time, walk, walk_all};
+use self::measure::{median, megabytes, open, peak_memory, percentile, ratio, time, walk};
 
 /// Rounds of everything that is measured more than once.
 const ROUNDS: usize = 20;
@@ -45,13 +46,13 @@ fn main() {
         source.display()
     );
 
-    let stat = median(|| {
+    let stat = median(ROUNDS, || {
         walk(&root)
             .iter()
             .map(|file| file.metadata().unwrap().len())
             .sum::<u64>()
     });
-    let hash = median(|| {
+    let hash = median(ROUNDS, || {
         walk(&root)
             .iter()
             .map(|file| ContentHash::of(std::fs::read(file).unwrap()))
@@ -68,17 +69,14 @@ fn main() {
         report.units,
         ratio(cold, hash),
     );
-    let index_bytes: u64 = walk_all(&root.join(".casebook"))
-        .iter()
-        .map(|file| file.metadata().unwrap().len())
-        .sum();
+    let index_bytes = bytes_below(&root.join(".casebook"));
     println!(
         "index: {:.2} MB, {:.2} x the corpus",
         megabytes(index_bytes),
         index_bytes as f64 / bytes as f64
     );
 
-    let refresh = median(|| {
+    let refresh = median(ROUNDS, || {
         let report = service.build(false, &()).unwrap();
         assert_eq!(
             (report.rows_written, report.encoder_calls, report.bytes_read),
@@ -93,7 +91,7 @@ fn main() {
 
     let mut encoded = 0;
     let mut round = 0;
-    let edit = median(|| {
+    let edit = median(ROUNDS, || {
         let file = &files[(round * 7919) % files.len()];
         let text = std::fs::read_to_string(file).unwrap();
         std::fs::write(file, format!("{text}\nEdited in round {round}.\n")).unwrap();
@@ -181,10 +179,4 @@ fn copy_markdown(from: &Path, to: &Path) {
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();
         std::fs::write(target, std::fs::read(file).unwrap()).unwrap();
     }
-}
-
-fn median<T>(mut work: impl FnMut() -> T) -> Duration {
-    let mut times: Vec<_> = (0..ROUNDS).map(|_| time(&mut work).0).collect();
-    times.sort_unstable();
-    percentile(&times, 50)
 }

@@ -54,14 +54,14 @@ impl Generator {
         Self { english, chinese, seed }
     }
 
-    /// Makes the notes that have so many units.
-    pub fn notes(&self, units: usize) -> impl Iterator<Item = GeneratedNote> {
-        (0..units.div_ceil(SECTIONS)).map(|number| self.note(number))
+    /// Makes the notes that have so many sections, rounded up to whole notes. The title of each is one more unit.
+    pub fn notes(&self, sections: usize) -> impl Iterator<Item = GeneratedNote> {
+        (0..sections.div_ceil(SECTIONS)).map(|number| self.note(number))
     }
 
-    /// Makes questions: sentences of notes with some words left out.
-    pub fn questions(&self, units: usize, count: usize) -> Vec<String> {
-        let notes = units.div_ceil(SECTIONS).max(1);
+    /// Makes questions: sentences of these notes with some words left out.
+    pub fn questions(&self, sections: usize, count: usize) -> Vec<String> {
+        let notes = sections.div_ceil(SECTIONS).max(1);
         let question = |number: usize| {
             let mut dice = Dice(self.seed ^ 0xA5A5 ^ number as u64);
             let note = self.note(dice.below(notes));

@@ -90,6 +90,13 @@ pub(crate) fn time<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (started.elapsed(), value)
 }
 
+/// Runs work so many times.
+pub(crate) fn median<T>(rounds: usize, mut work: impl FnMut() -> T) -> Duration {
+    let mut times: Vec<_> = (0..rounds).map(|_| time(&mut work).0).collect();
+    times.sort_unstable();
+    percentile(&times, 50)
+}
+
 pub(crate) fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     sorted
         .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
