@@ -27,6 +27,12 @@ macro_rules! digest {
                 Self(bytes)
             }
 
+            /// Returns the digest as four words, little-endian.
+            pub fn words(&self) -> [u64; 4] {
+                let words = self.0.as_chunks::<8>().0;
+                std::array::from_fn(|n| u64::from_le_bytes(words[n]))
+            }
+
             /// Returns the 32 raw bytes.
             pub const fn as_bytes(&self) -> &[u8; 32] {
                 &self.0

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    Clock, ContentHash, Found, KnownItems, KnownState, MemorySource, Resource, Scan, ScanItem, SourceError, Stamp,
-};
+use crate::{Clock, Found, KnownItems, KnownState, MemorySource, Resource, Scan, ScanItem, SourceError, Stamp};
 
 /// A [`MemorySource`] over resources that the caller holds. The location of each is its id.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +43,8 @@ impl MemorySource for RecordSource {
             scan.items.push(ScanItem {
                 location: location.clone(),
                 rank: 0,
-                stamp: Some(stamp(record.meta.content_hash)),
+                // What is held in memory has no outside but its content.
+                stamp: Some(Stamp::new(record.meta.content_hash.words())),
                 found: if unchanged {
                     Found::Unchanged
                 } else {
@@ -58,13 +57,4 @@ impl MemorySource for RecordSource {
         }
         Ok(scan)
     }
-}
-
-/// Returns the content hash as a stamp: what is held in memory has no outside but its content.
-fn stamp(hash: ContentHash) -> Stamp {
-    let mut words = [0; 4];
-    for (word, bytes) in words.iter_mut().zip(hash.as_bytes().as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*bytes);
-    }
-    Stamp::new(words)
 }

@@ -27,12 +27,9 @@ impl<'a> StoredRecords<'a> {
 
 /// Returns the stamp of a record: its content, and when it came, so that the newest are known.
 pub(super) fn stamp(hash: ContentHash, changed_at: i64) -> Stamp {
-    let word = |n: usize| {
-        let bytes = hash.as_bytes().as_chunks::<8>().0[n];
-        u64::from_le_bytes(bytes)
-    };
+    let [first, second, third, _] = hash.words();
     let moment = changed_at.saturating_mul(NANOS_PER_MILLI).cast_unsigned();
-    Stamp::new([word(0), moment, word(1), word(2)])
+    Stamp::new([first, moment, second, third])
 }
 
 impl MemorySource for StoredRecords<'_> {
