@@ -40,16 +40,15 @@ pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
 pub(crate) fn is_full_text_broken(error: &rusqlite::Error) -> bool {
     /// What FTS5 answers where its own tables do not fit together.
     const SQLITE_CORRUPT_VTAB: i32 = 267;
-    // Where one of its tables is gone, SQLite has no other code than that of a wrong statement. A garbled length makes FTS5 ask
-    // for memory that there is not; of our statements none else needs more than a little.
-    let is_wrong = matches!(error.sqlite_error_code(), Some(ErrorCode::Unknown));
-    if matches!(error.sqlite_error_code(), Some(ErrorCode::OutOfMemory)) {
-        return true;
+    match error.sqlite_error_code() {
+        // A garbled length makes FTS5 ask for memory that there is not; none of our statements needs more than a little.
+        Some(ErrorCode::OutOfMemory) => true,
+        // Where one of its tables is gone, SQLite has no other code than that of a wrong statement.
+        Some(ErrorCode::Unknown) => error.to_string().contains("search_units_fts"),
+        _ => error
+            .sqlite_error()
+            .is_some_and(|found| found.extended_code == SQLITE_CORRUPT_VTAB),
     }
-    error
-        .sqlite_error()
-        .is_some_and(|found| found.extended_code == SQLITE_CORRUPT_VTAB)
-        || (is_wrong && error.to_string().contains("search_units_fts"))
 }
 
 /// Returns a conversion from any error to that of a stored value that cannot be read back.

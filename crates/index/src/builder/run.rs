@@ -218,14 +218,11 @@ impl<'a> Run<'a> {
             chunker_changed,
             self.request.observer,
         )?;
+        let total = Some(cut.len());
         let mut changes: Vec<Vec<UnitChange>> = Vec::with_capacity(cut.len());
-        for (done, cut_resource) in cut.iter().enumerate() {
-            step(self.request.observer, BuildStage::Comparing, done, Some(cut.len()))?;
-            changes.push(unit_changes(
-                &self.db,
-                &plan.targets[cut_resource.target],
-                cut_resource,
-            )?);
+        for (done, cut) in cut.iter().enumerate() {
+            step(self.request.observer, BuildStage::Comparing, done, total)?;
+            changes.push(unit_changes(&self.db, &plan.targets[cut.target], cut)?);
         }
         self.encode(&plan, &cut, &changes, full)?;
         let scope = Scope {
@@ -252,9 +249,9 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let mut missing = Missing::new();
-        for (done, cut_resource) in cut.iter().enumerate() {
-            step(self.request.observer, BuildStage::Comparing, done, Some(cut.len()))?;
-            let cut = cut_resource;
+        let total = Some(cut.len());
+        for (done, cut) in cut.iter().enumerate() {
+            step(self.request.observer, BuildStage::Comparing, done, total)?;
             let path = &plan.targets[cut.target].member.meta.path;
             for (unit, hash) in &cut.units {
                 if !missing.contains_key(hash) && !store::is_cached(&self.db, encoder, hash)? {
