@@ -34,6 +34,8 @@ pub const SUPERSEDES_UNKNOWN: &str = "supersedes_unknown";
 pub const TWO_SUCCESSORS: &str = "two_successors";
 /// A pushed record calls itself a file that instructs the assistant, which is never memory.
 pub const RECORD_CONTROL_PLANE: &str = "record_control_plane";
+/// The store of pushed records is gone or new, and an earlier scan saw records: they stay until their host pushes again.
+pub const RECORDS_LOST: &str = "records_lost";
 /// A stored record cannot be read back.
 pub const RECORD_UNREADABLE: &str = "record_unreadable";
 /// The system tells of no changes: the memory is looked at now and then instead.

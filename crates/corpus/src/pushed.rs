@@ -15,9 +15,6 @@ use crate::{BodySpan, ContentHash, Resource, ResourceId, SourceDecl, StatedMeta}
 /// Bytes of a page at most, as it is sent: 256 KiB.
 pub const MAX_PAGE_BYTES: usize = 256 * 1024;
 
-/// Start of a record's location. No file has one like it: between the names of a file's path there is one `/`.
-const LOCATION: &str = "record://";
-
 /// First bytes of what a page's digest is taken over.
 const PAGE_FORM: &[u8] = b"casebook.record-page.v1";
 
@@ -62,6 +59,9 @@ pub struct RecordPage {
 }
 
 impl PushedRecord {
+    /// Start of every record's location. No file has one like it: between the names of a file's path there is one `/`.
+    pub const LOCATION_PREFIX: &str = "record://";
+
     /// Makes a record that says nothing of itself.
     pub fn new(id: impl Into<ResourceId>, body: impl Into<String>) -> Self {
         Self {
@@ -74,12 +74,12 @@ impl PushedRecord {
 
     /// Returns the location of the record with this id in a [`Scan`](crate::Scan).
     pub fn location_of(id: &ResourceId) -> String {
-        format!("{LOCATION}{id}")
+        format!("{}{id}", Self::LOCATION_PREFIX)
     }
 
     /// Returns the id of the record at this location; `None` where it is not that of a record.
     pub fn id_at(location: &str) -> Option<ResourceId> {
-        location.strip_prefix(LOCATION).map(ResourceId::new)
+        location.strip_prefix(Self::LOCATION_PREFIX).map(ResourceId::new)
     }
 
     /// Returns what is shown as its path: the one that its host gave in Unicode NFC, else the id, where that can be a path,

@@ -54,6 +54,12 @@ pub enum KnownState {
 pub trait KnownItems {
     /// Returns the item at this location, if there was one.
     fn get(&self, location: &str) -> Option<KnownItem>;
+
+    /// Returns the locations that begin with a prefix and are known, rising; none where the caller cannot tell.
+    fn beginning_with(&self, prefix: &str) -> Vec<String> {
+        let _ = prefix;
+        Vec::new()
+    }
 }
 
 /// Nothing is known: every item is read.

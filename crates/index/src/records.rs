@@ -61,6 +61,16 @@ impl RecordStore {
         Ok(found.flatten())
     }
 
+    /// Returns whether nothing was ever committed: there is no store, or it is a new one. What an index holds of records
+    /// came from a store that is gone then.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn is_new(&self) -> Result<bool, SyncError> {
+        let version = self.read(|db| Ok(sync::current(db)?))?;
+        Ok(version.flatten().is_none())
+    }
+
     /// Returns the record with this id as it is now; `None` where there is none.
     ///
     /// # Errors

@@ -57,6 +57,8 @@ impl Sources {
         match self.records.stamp_of(id) {
             Ok(Some(now)) if place.stamp == Some(now) => FileState::Present,
             Ok(Some(_)) => FileState::Changed,
+            // The store is lost, which is no word of the host: builds keep its records as well.
+            Ok(None) if matches!(self.records.is_new(), Ok(true)) => FileState::Present,
             Ok(None) | Err(_) => FileState::Gone,
         }
     }

@@ -387,6 +387,25 @@ fn a_commit_after_the_index_is_noticed_by_a_question() {
 }
 
 #[test]
+fn records_whose_store_was_deleted_still_answer() {
+    let sandbox = Sandbox::with(&[("old.md", "The heron 苍鹭 nests in reeds.\n")]);
+    let newer =
+        json!({ "upsert": { "id": "new", "body": "The heron 苍鹭 nests in trees.", "supersedes": ["old.md"] } });
+    push(&sandbox, None, "v1", &[newer]);
+    sandbox.json(&["index"]);
+    std::fs::remove_dir_all(sandbox.data_dir().join("records")).unwrap();
+    for refresh in [
+        &["activate", "heron 苍鹭"][..],
+        &["activate", "heron 苍鹭", "--no-refresh"],
+    ] {
+        let answer = sandbox.json(refresh);
+        assert_eq!(texts(&answer["fragments"], "/resource_id"), ["new"], "{answer:#}");
+    }
+    let report = sandbox.json(&["index"]);
+    assert_eq!(texts(&report["degradations"], "/code"), ["records_lost"], "{report:#}");
+}
+
+#[test]
 fn records_and_files_supersede_each_other() {
     let sandbox = Sandbox::with(&[
         ("style.md", "# Style\n\nWe indent with tabs 制表符.\n"),

@@ -26,6 +26,13 @@ impl KnownItems for Known {
             state,
         })
     }
+
+    fn beginning_with(&self, prefix: &str) -> Vec<String> {
+        let found = self.0.keys().filter(|location| location.starts_with(prefix));
+        let mut found: Vec<String> = found.cloned().collect();
+        found.sort_unstable();
+        found
+    }
 }
 
 impl Known {

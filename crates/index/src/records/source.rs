@@ -6,6 +6,7 @@ use casebook_corpus::{
 };
 use rusqlite::Connection;
 
+use super::sync::current;
 use super::{RecordStore, SyncError, content};
 use crate::error::chain;
 use crate::store::content_hash;
@@ -40,13 +41,38 @@ impl MemorySource for StoredRecords<'_> {
         found: &dyn Fn(usize) -> bool,
     ) -> Result<Scan, SourceError> {
         // One transaction, so that a commit beside it is seen whole or not at all.
-        let scan = self.store.read(|db| Ok(scan(db, known, self.is_excluded, found)?));
-        match scan {
-            Ok(None) => Ok(Scan::default()),
+        let scan = self.store.read(|db| match current(db)? {
+            Some(_) => Ok(Some(scan(db, known, self.is_excluded, found)?)),
+            None => Ok(None),
+        });
+        match scan.map(Option::flatten) {
+            Ok(None) => Ok(kept(known)),
             Ok(Some(scan)) => scan.ok_or(SourceError::Stopped),
             Err(error) => Err(SourceError::Other(Box::new(error))),
         }
     }
+}
+
+/// Returns the records that are known already, where nothing was ever committed here: the store that they came from is gone,
+/// and that is no word of their host.
+fn kept(known: &dyn KnownItems) -> Scan {
+    let locations = known.beginning_with(PushedRecord::LOCATION_PREFIX);
+    let mut scan = Scan::default();
+    if !locations.is_empty() {
+        let detail = format!(
+            "the store of pushed records is gone; the {} records that the index holds stay until their host pushes again",
+            locations.len()
+        );
+        scan.degradations.push(Degradation::new(codes::RECORDS_LOST, detail));
+    }
+    let unchanged = |location: String| ScanItem {
+        rank: 0,
+        stamp: known.get(&location).and_then(|item| item.stamp),
+        found: Found::Unchanged,
+        location,
+    };
+    scan.items = locations.into_iter().map(unchanged).collect();
+    scan
 }
 
 /// Returns `None` where `found` stopped it.

@@ -250,7 +250,8 @@ pub(super) fn check_project(db: &Connection, expected: &ProjectId) -> Result<(),
     }
 }
 
-fn current(db: &Connection) -> rusqlite::Result<Option<RecordVersion>> {
+/// Returns the version that the records are at; `None` before the first commit.
+pub(super) fn current(db: &Connection) -> rusqlite::Result<Option<RecordVersion>> {
     let version = db.query_row("SELECT version FROM record_store", [], |row| {
         row.get::<_, Option<String>>(0)
     });
