@@ -170,8 +170,12 @@ pub(crate) enum LabCommand {
         /// Folder with corpus.jsonl, queries.jsonl, qrels.tsv, or with such folders below it; may be given several times
         #[arg(long, required = true, value_name = "DIR")]
         data: Vec<PathBuf>,
-        /// Arms: fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full
-        #[arg(long, value_delimiter = ',', default_value = "fts5,tantivy,lexical,dense,v2,v3,full")]
+        /// Arms: impact, fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full
+        #[arg(
+            long,
+            value_delimiter = ',',
+            default_value = "impact,fts5,tantivy,lexical,dense,v2,v3,full"
+        )]
         arms: Vec<String>,
         /// Folder for runs and results
         #[arg(long, value_name = "DIR")]

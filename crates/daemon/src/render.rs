@@ -228,6 +228,7 @@ fn candidates(text: &mut String, found: &[Candidate]) {
 fn stages(candidate: &Candidate) -> String {
     let named = [
         ("exact", candidate.exact),
+        ("impact", candidate.impact),
         ("fts5", candidate.fts5),
         ("tantivy", candidate.tantivy),
         ("lexical", candidate.lexical),

@@ -121,8 +121,12 @@ fn source(layers: &Layers, table: &toml::Table) -> Result<SourceDecl, Failure> {
     Ok(declared)
 }
 
-fn index(layers: &Layers) -> Result<IndexOptions, Failure> {
+/// Turns the layers into how an index is built.
+pub(crate) fn index(layers: &Layers) -> Result<IndexOptions, Failure> {
     let mut options = IndexOptions::default();
+    if let Some(on) = layers.flag("index.impact")? {
+        options.impact = on;
+    }
     if let Some(on) = layers.flag("index.fts5")? {
         options.fts5 = on;
     }
@@ -160,7 +164,7 @@ pub(crate) fn ranker(layers: &Layers) -> Result<RankerConfig, Failure> {
             *field = usize::try_from(value).map_err(|_| layers.wrong(key, "a smaller number", &value.to_string()))?;
         }
     }
-    let numbers: [(&str, &mut f32); 12] = [
+    let numbers: [(&str, &mut f32); 13] = [
         ("ranker.dense_share", &mut config.fusion_weights.dense),
         (
             "ranker.contextual_dense_share",
@@ -168,6 +172,7 @@ pub(crate) fn ranker(layers: &Layers) -> Result<RankerConfig, Failure> {
         ),
         ("ranker.foreign_dense", &mut config.fusion_weights.foreign_dense),
         ("ranker.foreign_lexical", &mut config.fusion_weights.foreign_lexical),
+        ("ranker.impact_weight", &mut config.lexical_weights.impact),
         ("ranker.fts5_weight", &mut config.lexical_weights.fts5),
         ("ranker.tantivy_weight", &mut config.lexical_weights.tantivy),
         ("ranker.phrase_bonus", &mut config.phrase_bonus),
@@ -204,6 +209,7 @@ pub(crate) fn default_of(name: &str, project: &Project) -> toml::Value {
         "files.control_plane" => files.control_plane.into(),
         "index.location" => "project".into(),
         "index.strategy" => Strategy::default().to_string().into(),
+        "index.impact" => index.impact.into(),
         "index.fts5" => index.fts5.into(),
         "index.tantivy" => index.tantivy.into(),
         "index.cache_bytes" => count(index.cache_bytes.unwrap_or_default()),
@@ -220,6 +226,7 @@ pub(crate) fn default_of(name: &str, project: &Project) -> toml::Value {
         "ranker.lexical_limit" => count(ranker.lexical_limit),
         "ranker.dense_limit" => count(ranker.dense_limit),
         "ranker.rrf_k" => number(ranker.rrf_k),
+        "ranker.impact_weight" => number(ranker.lexical_weights.impact),
         "ranker.fts5_weight" => number(ranker.lexical_weights.fts5),
         "ranker.tantivy_weight" => number(ranker.lexical_weights.tantivy),
         "ranker.phrase_bonus" => number(ranker.phrase_bonus),

@@ -7,11 +7,13 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arm {
+    /// The lane of words.
+    Impact,
     /// The lane of substrings.
     Fts5,
-    /// The lane of words.
+    /// The lane of words by Tantivy.
     Tantivy,
-    /// Identity, then both word lanes merged.
+    /// Identity, then the word lanes merged.
     Lexical,
     /// The lane of vectors.
     Dense,
@@ -29,7 +31,8 @@ pub enum Arm {
 
 impl Arm {
     /// Every arm, in order of the chain.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::Impact,
         Self::Fts5,
         Self::Tantivy,
         Self::Lexical,
@@ -44,6 +47,7 @@ impl Arm {
     /// Returns the stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Impact => "impact",
             Self::Fts5 => "fts5",
             Self::Tantivy => "tantivy",
             Self::Lexical => "lexical",
@@ -53,6 +57,14 @@ impl Arm {
             Self::V2 => "v2",
             Self::V3 => "v3",
             Self::Full => "full",
+        }
+    }
+
+    /// Returns the lane that the arm is the list of; `None` where it is of more than one, or of vectors.
+    pub(crate) const fn word_lane(self) -> Option<&'static str> {
+        match self {
+            Self::Impact | Self::Fts5 | Self::Tantivy => Some(self.as_str()),
+            _ => None,
         }
     }
 
@@ -71,6 +83,7 @@ impl Arm {
         let rank = |ranked: Option<RankedScore>| ranked.map(|ranked| ranked.rank);
         let one = |ranked| rank(ranked).map(|rank| [rank, 0, 0]);
         match self {
+            Self::Impact => one(scores.impact),
             Self::Fts5 => one(scores.fts5),
             Self::Tantivy => one(scores.tantivy),
             Self::Lexical => one(scores.lexical),
@@ -92,7 +105,7 @@ impl std::fmt::Display for Arm {
 
 /// The text names no arm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown arm {found:?}; expected one of fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full")]
+#[error("unknown arm {found:?}; expected one of impact, fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full")]
 pub struct ParseArmError {
     found: String,
 }

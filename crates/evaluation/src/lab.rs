@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use casebook_corpus::{Clock, RecordSource, Scope, Timestamp};
-use casebook_index::{BuildObserver, BuildRequest, BuildStage, Cancel, Index, LockWait, Snapshot, TextEncoder};
+use casebook_index::{
+    BuildObserver, BuildRequest, BuildStage, Cancel, Index, IndexOptions, LexicalLane, LockWait, Snapshot, TextEncoder,
+};
 use casebook_ranker::{
     Activation, ActivationRequest, Candidate, Disposition, Fusion, Lanes, PairScorer, RankerConfig, SourceState, Tools,
     activate,
@@ -62,6 +64,9 @@ pub struct LabRequest<'a> {
     pub arms: &'a [Arm],
     /// What a query's scope means.
     pub scopes: ScopeUse,
+    /// How the memory is cut, and the word lanes of the chain. Where an arm is of another lane, that lane is built as well,
+    /// and is in the list of that arm alone.
+    pub index: &'a IndexOptions,
     /// Where results are written, and indexes are kept so that a second run encodes only what changed.
     pub out: &'a Path,
     /// Makes vectors.
@@ -160,7 +165,8 @@ impl<'a> SetRun<'a> {
         let set = || self.set.name.clone();
         let folder = self.request.out.join("index").join(&self.set.name).join(&project.name);
         create_folder(&folder)?;
-        let index = Index::open(&folder).map_err(|source| LabError::Open { set: set(), source })?;
+        let index =
+            Index::open_with(&folder, self.options()).map_err(|source| LabError::Open { set: set(), source })?;
         let source = RecordSource::new(
             project
                 .documents
@@ -189,25 +195,49 @@ impl<'a> SetRun<'a> {
         Ok(snapshot)
     }
 
+    /// Returns the options of the index: those asked for, and every lane that an arm is of.
+    fn options(&self) -> IndexOptions {
+        let mut options = self.request.index.clone();
+        for lane in self.request.arms.iter().filter_map(|arm| arm.word_lane()) {
+            options.impact |= lane == "impact";
+            options.fts5 |= lane == "fts5";
+            options.tantivy |= lane == "tantivy";
+        }
+        options
+    }
+
+    /// Returns whether the arm is of a lane that the chain does without.
+    fn is_apart(&self, arm: Arm) -> bool {
+        arm.word_lane().is_some_and(|lane| !self.request.index.has_lane(lane))
+    }
+
     fn ask(&mut self, snapshot: &Snapshot, query: &'a Query) -> Result<(), LabError> {
         let start = self.request.clock.monotonic_micros();
-        let activation = self.activate(snapshot, query, self.config.fusion)?;
+        let own = |lane: &&dyn LexicalLane| self.request.index.has_lane(lane.name());
+        let lanes: Vec<_> = snapshot.lexical().into_iter().filter(own).collect();
+        let activation = self.activate(snapshot, &lanes, query, self.config.fusion)?;
         self.query_micros
             .push(self.request.clock.monotonic_micros().saturating_sub(start));
         for degradation in &activation.degradations {
             *self.degradations.entry(degradation.code.to_string()).or_default() += 1;
         }
-        let mut other_fusion = None;
+        let (mut other_fusion, mut other_lanes) = (None, None);
         for (place, arm) in self.request.arms.iter().enumerate() {
-            let ranked = match arm.fusion().filter(|fusion| *fusion != self.config.fusion) {
-                None => documents(&activation, *arm),
-                Some(fusion) => {
-                    let made = match other_fusion.take() {
-                        Some(made) => made,
-                        None => self.activate(snapshot, query, fusion)?,
-                    };
-                    documents(other_fusion.insert(made), *arm)
-                }
+            let fusion = arm.fusion().filter(|fusion| *fusion != self.config.fusion);
+            let ranked = if self.is_apart(*arm) {
+                let made = match other_lanes.take() {
+                    Some(made) => made,
+                    None => self.activate(snapshot, &snapshot.lexical(), query, self.config.fusion)?,
+                };
+                documents(other_lanes.insert(made), *arm)
+            } else if let Some(fusion) = fusion {
+                let made = match other_fusion.take() {
+                    Some(made) => made,
+                    None => self.activate(snapshot, &lanes, query, fusion)?,
+                };
+                documents(other_fusion.insert(made), *arm)
+            } else {
+                documents(&activation, *arm)
             };
             self.rankings[place].push((query, ranked));
         }
@@ -219,7 +249,13 @@ impl<'a> SetRun<'a> {
         Ok(())
     }
 
-    fn activate(&self, snapshot: &Snapshot, query: &Query, fusion: Fusion) -> Result<Activation, LabError> {
+    fn activate(
+        &self,
+        snapshot: &Snapshot,
+        lexical: &[&dyn LexicalLane],
+        query: &Query,
+        fusion: Fusion,
+    ) -> Result<Activation, LabError> {
         let config = RankerConfig {
             fusion,
             ..self.config.clone()
@@ -235,6 +271,7 @@ impl<'a> SetRun<'a> {
             ..ActivationRequest::default()
         };
         let lanes = Lanes {
+            lexical: lexical.to_vec(),
             encoder: Some(self.request.encoder),
             ..Lanes::from(snapshot)
         };

@@ -13,6 +13,7 @@ mod run;
 mod word_index;
 
 pub(crate) use run::build;
+pub(crate) use word_index::Document;
 
 use casebook_corpus::{Clock, Degradation, EffectiveHash, MemorySource};
 

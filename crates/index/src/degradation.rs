@@ -1,5 +1,7 @@
 //! Codes of what this crate may have to do without.
 
+/// The index of words belongs to another version of the lane, or was left out; the next build writes it.
+pub const IMPACT_LANE_BEHIND: &str = "impact_lane_behind";
 /// The table of substrings is not the one that this version searches; the next build writes it anew.
 pub const FTS5_LANE_BEHIND: &str = "fts5_lane_behind";
 /// The index was broken and has been made anew from the sources.

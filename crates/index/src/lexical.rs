@@ -1,7 +1,12 @@
 //! Lanes that recall by words. Each has a file of its own; `tests/it/lanes.rs` holds what all of them promise.
 
+mod analyzer;
+mod best;
+mod bounds;
 mod fts5;
 mod identity;
+pub(crate) mod impact;
+mod irregular;
 mod sparse;
 mod tantivy;
 
@@ -9,8 +14,11 @@ use casebook_chunker::UnitKey;
 use casebook_corpus::ResourceId;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::IndexOptions;
+
 pub(crate) use self::fts5::Fts5Lane;
 pub(crate) use self::identity::IdentityLane;
+pub(crate) use self::impact::{ImpactLane, ImpactWriter};
 pub(crate) use self::sparse::{Postings, SparseWeights, weights_to_blob};
 pub(crate) use self::tantivy::{TantivyError, TantivyLane, TantivyStore};
 
@@ -29,11 +37,12 @@ pub(crate) struct LaneDocument<'a> {
 }
 
 /// Returns everything that determines what this crate's lexical lanes find.
-pub(crate) fn lexical_revision(fts5: bool, tantivy: bool) -> String {
+pub(crate) fn lexical_revision(options: &IndexOptions) -> String {
     let lanes = [
-        (true, identity::REVISION),
-        (fts5, fts5::REVISION),
-        (tantivy, TantivyStore::LEXICAL_REVISION),
+        (true, identity::REVISION.to_owned()),
+        (options.impact, ImpactLane::lexical_revision()),
+        (options.fts5, fts5::REVISION.to_owned()),
+        (options.tantivy, TantivyStore::lexical_revision()),
     ];
     let present: Vec<_> = lanes
         .into_iter()

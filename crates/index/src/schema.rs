@@ -9,6 +9,8 @@ use std::path::Path;
 use casebook_storage::{DatabaseError, Migration, OpenOptions, Synchronous, migrate, open, open_read_only};
 use rusqlite::Connection;
 
+use crate::lexical::impact;
+
 /// Marks `index.db` as ours: "CBix".
 const APPLICATION_ID: i32 = 0x4342_6978;
 
@@ -38,6 +40,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: TABLES },
     Migration { sql: WHAT_A_HEAD_KNOWS },
     Migration { sql: FURTHER_ENCODERS },
+    Migration { sql: impact::TABLES },
 ];
 
 /// Bodies lie apart from the other columns, so that looking through all resources reads few pages.

@@ -13,9 +13,9 @@ use casebook_corpus::{Degradation, Manifest, ResourceId, ResourceMeta, Stamp, St
 
 pub use self::encoder_lanes::{Coverage, EncoderLanes};
 pub(crate) use self::reader::Reader;
-use crate::degradation::{FTS5_LANE_BEHIND, TANTIVY_LANE_BEHIND, TANTIVY_LANE_UNAVAILABLE};
+use crate::degradation::{FTS5_LANE_BEHIND, IMPACT_LANE_BEHIND, TANTIVY_LANE_BEHIND, TANTIVY_LANE_UNAVAILABLE};
 use crate::index::Shared;
-use crate::lexical::{Fts5Lane, IdentityLane, TantivyLane};
+use crate::lexical::{Fts5Lane, IdentityLane, ImpactLane, TantivyLane};
 use crate::store::{self, Head};
 use crate::vector::{ExactLane, Role};
 use crate::{EncoderRevision, LexicalLane, ReadError, Revision, VectorLane};
@@ -25,6 +25,7 @@ pub struct Snapshot {
     reader: Arc<Reader>,
     revision: Revision,
     identity: IdentityLane,
+    impact: Option<ImpactLane>,
     fts5: Option<Fts5Lane>,
     tantivy: Option<TantivyLane>,
     dense: Option<ExactLane>,
@@ -74,6 +75,15 @@ impl Snapshot {
         degradations.extend(head.vector_degradation());
         let has_vectors = head.units_searched == 0 || head.lacking() < head.units_searched;
         let encoder = head.revision.encoder_revision.clone().filter(|_| has_vectors);
+        let mut impact = None;
+        if shared.options().impact {
+            if ImpactLane::is_served_by(&head.revision) {
+                impact = Some(ImpactLane::new(Arc::clone(&reader), id.clone()));
+            } else {
+                let detail = "the index of words was written by another version or left out";
+                degradations.push(Degradation::new(IMPACT_LANE_BEHIND, detail));
+            }
+        }
         let mut fts5 = None;
         if shared.options().fts5 {
             if Fts5Lane::is_served_by(&head.revision) {
@@ -85,6 +95,7 @@ impl Snapshot {
         }
         Self {
             identity: IdentityLane::new(Arc::clone(&reader), id.clone()),
+            impact,
             fts5,
             tantivy,
             dense: encoder
@@ -107,11 +118,14 @@ impl Snapshot {
         &self.identity
     }
 
-    /// Returns the lanes that find units by their words: `fts5` and `tantivy`, each where it is wanted and works.
+    /// Returns the lanes that find units by their words: `impact`, `fts5` and `tantivy`, each where it is wanted and works.
     pub fn lexical(&self) -> Vec<&dyn LexicalLane> {
-        let fts5 = self.fts5.iter().map(|lane| lane as &dyn LexicalLane);
-        fts5.chain(self.tantivy.iter().map(|lane| lane as &dyn LexicalLane))
-            .collect()
+        let lanes = [
+            self.impact.as_ref().map(|lane| lane as &dyn LexicalLane),
+            self.fts5.as_ref().map(|lane| lane as &dyn LexicalLane),
+            self.tantivy.as_ref().map(|lane| lane as &dyn LexicalLane),
+        ];
+        lanes.into_iter().flatten().collect()
     }
 
     /// Returns the lanes of an encoder that is filled in beside the one of the builds, complete or not. One that was never

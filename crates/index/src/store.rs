@@ -13,6 +13,8 @@ use casebook_corpus::{ContentHash, EffectiveHash, Stamp};
 use rusqlite::ErrorCode;
 use rusqlite::types::Type;
 
+use crate::lexical::impact::BrokenWords;
+
 pub(crate) use encoders::{
     StoredEncoder, choose, complete, encoder, encoders, forget_some, kept_beside, register, touch,
 };
@@ -36,15 +38,20 @@ pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
         )
 }
 
-/// Returns whether the error means that the table of substrings alone cannot be trusted any more.
+/// Returns whether the error means that the tables of words or of substrings alone cannot be trusted any more.
 pub(crate) fn is_full_text_broken(error: &rusqlite::Error) -> bool {
     /// What FTS5 answers where its own tables do not fit together.
     const SQLITE_CORRUPT_VTAB: i32 = 267;
     match error.sqlite_error_code() {
+    if let rusqlite::Error::FromSqlConversionFailure(.., source) = error {
+        return source.is::<BrokenWords>();
+    }
         // A garbled length makes FTS5 ask for memory that there is not; none of our statements needs more than a little.
         Some(ErrorCode::OutOfMemory) => true,
         // Where one of its tables is gone, SQLite has no other code than that of a wrong statement.
-        Some(ErrorCode::Unknown) => error.to_string().contains("search_units_fts"),
+        Some(ErrorCode::Unknown) => ["search_units_fts", "search_word_"]
+            .iter()
+            .any(|name| error.to_string().contains(name)),
         _ => error
             .sqlite_error()
             .is_some_and(|found| found.extended_code == SQLITE_CORRUPT_VTAB),

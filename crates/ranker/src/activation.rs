@@ -328,6 +328,8 @@ pub struct StageScores {
     pub exact: Option<RankedScore>,
     /// The merged lexical list: identity hits at 1, then the merge of the word lanes, 0 to 1.
     pub lexical: Option<RankedScore>,
+    /// Impact lane.
+    pub impact: Option<RankedScore>,
     /// FTS5 lane.
     pub fts5: Option<RankedScore>,
     /// Tantivy lane.

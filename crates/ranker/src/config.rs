@@ -77,6 +77,8 @@ impl Default for FusionWeights {
 /// What the word lanes count in the merged lexical list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LexicalWeights {
+    /// The lane `impact`.
+    pub impact: f32,
     /// The lane `fts5`.
     pub fts5: f32,
     /// The lane `tantivy`.
@@ -89,6 +91,7 @@ impl LexicalWeights {
     /// Returns the weight of a lane.
     pub fn of(&self, lane: &str) -> f32 {
         match lane {
+            "impact" => self.impact,
             "fts5" => self.fts5,
             "tantivy" => self.tantivy,
             _ => self.other,
@@ -97,9 +100,10 @@ impl LexicalWeights {
 }
 
 impl Default for LexicalWeights {
-    /// The trigram lane finds substrings, but ranks questions worse than the word lane does.
+    /// The trigram lane finds substrings, but ranks questions worse than the word lanes do.
     fn default() -> Self {
         Self {
+            impact: 8.0,
             fts5: 1.0,
             tantivy: 8.0,
             other: 1.0,
@@ -208,6 +212,7 @@ impl RankerConfig {
         }
         count("lexical_limit", self.lexical_limit, MAX_LIST, "1 to 10000")?;
         for (field, weight) in [
+            ("lexical_weights.impact", weights.impact),
             ("lexical_weights.fts5", weights.fts5),
             ("lexical_weights.tantivy", weights.tantivy),
             ("lexical_weights.other", weights.other),
@@ -332,6 +337,10 @@ mod tests {
         assert_eq!(refused(|c| c.profile = "  ".into()), Some("profile"));
         assert_eq!(refused(|c| c.lexical_limit = 0), Some("lexical_limit"));
         assert_eq!(refused(|c| c.lexical_limit = usize::MAX), Some("lexical_limit"));
+        assert_eq!(
+            refused(|c| c.lexical_weights.impact = f32::INFINITY),
+            Some("lexical_weights.impact")
+        );
         assert_eq!(refused(|c| c.lexical_weights.fts5 = 0.0), Some("lexical_weights.fts5"));
         assert_eq!(
             refused(|c| c.lexical_weights.tantivy = f32::NAN),

@@ -139,6 +139,7 @@ impl Pool {
 
     fn note_words(&mut self, lane: &str, list: &SoundList) {
         match lane {
+            "impact" => self.note(list, |scores| &mut scores.impact),
             "fts5" => self.note(list, |scores| &mut scores.fts5),
             "tantivy" => self.note(list, |scores| &mut scores.tantivy),
             "sparse" => self.note(list, |scores| &mut scores.sparse),

@@ -94,8 +94,8 @@ fn insert_candidates(tx: &Connection, started_seq: i64, candidates: &[StoredCand
              redirected_from, redirect, pair_score, exact_rank, exact_score, lexical_rank, lexical_score, fts5_rank,
              fts5_score, tantivy_rank, tantivy_score, dense_rank, dense_score, sparse_rank, sparse_score, rrf_rank, rrf_score,
              fused_rank, fused_score, reranker_rank, reranker_score, final_rank, final_score, weighted_rank,
-             weighted_score)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             weighted_score, impact_rank, impact_score)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     for (ordinal, candidate) in (0_i64..).zip(candidates) {
         insert.execute(params_from_iter(candidate_row(started_seq, ordinal, candidate)))?;

@@ -12,6 +12,9 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration {
         sql: include_str!("schema/0002_weighted_fusion.sql"),
     },
+    Migration {
+        sql: include_str!("schema/0003_impact_lane.sql"),
+    },
 ];
 
 #[cfg(test)]
@@ -30,7 +33,8 @@ mod tests {
             digests,
             [
                 "8ee1691f7b0bd62a313b6e0eb3335e490b036f87fbada5d5663053748e627164",
-                "9211959ffdcaf01d2da1d5ff3bdb67592f164c551fe061892201b2c4ca5df8ba"
+                "9211959ffdcaf01d2da1d5ff3bdb67592f164c551fe061892201b2c4ca5df8ba",
+                "cbe54066d4bf873d7fdf784f6de185f660c66bfc98b660884d3bb60d23430ac8"
             ]
         );
     }

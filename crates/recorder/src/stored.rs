@@ -33,8 +33,8 @@ impl Event {
     /// Returns the kind and the version that is written today.
     pub(crate) fn kind(&self) -> (&'static str, u32) {
         match self {
-            Self::RunStarted(_) => ("run_started", 3),
-            Self::RunSucceeded(_) => ("run_succeeded", 3),
+            Self::RunStarted(_) => ("run_started", 4),
+            Self::RunSucceeded(_) => ("run_succeeded", 4),
             Self::RunFailed(_) => ("run_failed", 1),
             Self::CorpusFrozen(_) => ("corpus_frozen", 1),
         }
@@ -52,8 +52,8 @@ impl Event {
     /// Reads any version ever written; an older one is lifted to today's shape here.
     pub(crate) fn decode(kind: &str, version: u32, payload: &[u8]) -> Result<Self, PayloadError> {
         Ok(match (kind, version) {
-            ("run_started", 1..=3) => Self::RunStarted(rmp_serde::from_slice(payload)?),
-            ("run_succeeded", 1..=3) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
+            ("run_started", 1..=4) => Self::RunStarted(rmp_serde::from_slice(payload)?),
+            ("run_succeeded", 1..=4) => Self::RunSucceeded(rmp_serde::from_slice(payload)?),
             ("run_failed", 1) => Self::RunFailed(rmp_serde::from_slice(payload)?),
             ("corpus_frozen", 1) => Self::CorpusFrozen(rmp_serde::from_slice(payload)?),
             _ => {
@@ -270,5 +270,22 @@ mod tests {
         assert_eq!((candidate.pair_score, candidate.contrast), (Some(0.875), None));
         assert_eq!(candidate.language, Language::Zh);
         assert_eq!(candidate.matches.len(), 1);
+    }
+
+    #[test]
+    fn a_run_of_version_3_knows_no_impact_lane() {
+        let file = include_str!("../testdata/events_v3.txt");
+        let Event::RunStarted(started) = written("run_started", 3, file) else {
+            panic!("another kind");
+        };
+        let weights = started.config.into_runtime().unwrap().lexical_weights;
+        assert_eq!((weights.tantivy, weights.impact), (2.0, weights.other));
+        let Event::RunSucceeded(succeeded) = written("run_succeeded", 3, file) else {
+            panic!("another kind");
+        };
+        let activation = succeeded.into_runtime(|_, _| String::new()).unwrap();
+        let scores = &activation.candidates[0].scores;
+        assert!(scores.tantivy.is_some() && scores.weighted.is_some());
+        assert_eq!(scores.impact, None);
     }
 }

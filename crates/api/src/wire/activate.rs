@@ -164,6 +164,8 @@ pub struct Candidate {
     pub exact: Option<Scored>,
     /// Merged lexical list.
     pub lexical: Option<Scored>,
+    /// Impact lane, the words.
+    pub impact: Option<Scored>,
     /// FTS5 lane.
     pub fts5: Option<Scored>,
     /// Tantivy lane.
@@ -386,6 +388,7 @@ impl Candidate {
             token_count: 0,
             exact: None,
             lexical: None,
+            impact: None,
             fts5: None,
             tantivy: None,
             dense: None,
@@ -421,6 +424,7 @@ impl From<&ranker::Candidate> for Candidate {
             token_count: candidate.token_count,
             exact: scored(scores.exact),
             lexical: scored(scores.lexical),
+            impact: scored(scores.impact),
             fts5: scored(scores.fts5),
             tantivy: scored(scores.tantivy),
             dense: scored(scores.dense),

@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use casebook_api::{ApiError, Refresh, Service};
 use casebook_index::{
-    BuildReport, BuildRequest, Cancel, EncodeError, EncoderRevision, Index, Passage, PassageVector, TextEncoder,
+    BuildReport, BuildRequest, Cancel, EncodeError, EncoderRevision, Index, IndexOptions, Passage, PassageVector,
+    TextEncoder,
 };
 use casebook_ranker::{Activation, ActivationRequest, Candidate};
 use casebook_testkit::damage::{break_table, change, cut_in_half, files_below, flip, sql};
@@ -145,7 +146,7 @@ impl Case {
         segments.next().unwrap()
     }
 
-    /// Returns the files of the word index's segments.
+    /// Returns the files of Tantivy's segments.
     fn words(&self) -> Vec<PathBuf> {
         let mut found = files_below(&self.path("tantivy"));
         found.retain(|path| {
@@ -370,7 +371,7 @@ fn files(name: &'static str, damage: fn(&Case)) -> Row {
 
 rows! {
     no_encoder: files("index built without an encoder", |case| {
-        let index = Index::open(&case.path("")).unwrap();
+        let index = Index::open_with(&case.path(""), IndexOptions::with_every_lane()).unwrap();
         let files = casebook_corpus::FileSources::new(case.project.root(), Default::default()).unwrap();
         index.build(&BuildRequest::new(&files, None, &FixedClock::default())).unwrap();
     });
@@ -395,21 +396,21 @@ rows! {
             fs::write(case.path("vectors"), "in the way").unwrap();
         })
     };
-    words_missing: files("word index missing", |case| fs::remove_dir_all(case.path("tantivy")).unwrap());
-    words_unreadable: files("word index with an unreadable list of segments", |case| {
+    words_missing: files("Tantivy's index missing", |case| fs::remove_dir_all(case.path("tantivy")).unwrap());
+    words_unreadable: files("Tantivy's index with an unreadable list of segments", |case| {
         change(&case.path("tantivy/meta.json"), |bytes| bytes.fill(b'x'));
     });
-    words_cut_off: files("word index with segments cut off", |case| {
+    words_cut_off: files("Tantivy's index with segments cut off", |case| {
         case.words().iter().for_each(|path| cut_in_half(path));
     });
-    words_garbled: files("word index with garbled segments", |case| {
+    words_garbled: files("Tantivy's index with garbled segments", |case| {
         let garble = |bytes: &mut Vec<u8>| {
             let end = bytes.len().saturating_sub(200);
             bytes[..end].fill(0xEE);
         };
         case.words().iter().for_each(|path| change(path, garble));
     });
-    words_behind: files("word index of an older head", |case| {
+    words_behind: files("Tantivy's index of an older head", |case| {
         let copy = case.project.path("copy");
         fs::rename(case.path("tantivy"), &copy).unwrap();
         case.edit();
@@ -419,7 +420,7 @@ rows! {
     });
     words_in_the_way: Row {
         remedy: ("the file is removed", |case| fs::remove_file(case.path("tantivy")).unwrap()),
-        ..files("a file where the word index should be", |case| {
+        ..files("a file where Tantivy's index should be", |case| {
             fs::remove_dir_all(case.path("tantivy")).unwrap();
             fs::write(case.path("tantivy"), "in the way").unwrap();
         })
@@ -435,6 +436,16 @@ rows! {
     });
     substrings_edited: files("garbled table of substrings and an edited note", |case| {
         sql(&case.database(), "UPDATE search_units_fts_data SET block = zeroblob(length(block)) WHERE id > 10");
+        case.edit();
+    });
+    words_of_ours_garbled: files("garbled index of words", |case| {
+        sql(&case.database(), "UPDATE search_word_blocks SET entries = zeroblob(length(entries))");
+    });
+    words_of_ours_gone: files("index of words in part gone", |case| {
+        sql(&case.database(), "DROP TABLE search_word_blocks");
+    });
+    words_of_ours_edited: files("garbled index of words and an edited note", |case| {
+        sql(&case.database(), "UPDATE search_word_blocks SET entries = zeroblob(length(entries))");
         case.edit();
     });
     database_header: files("`index.db` is no database", |case| {
@@ -469,7 +480,7 @@ rows! {
     read_only_without_words: Row {
         disk: Disk::ReadOnly,
         remedy: ("the disk can be written", |_| ()),
-        ..files("read-only disk and no word index", |case| fs::remove_dir_all(case.path("tantivy")).unwrap())
+        ..files("read-only disk and no index of Tantivy", |case| fs::remove_dir_all(case.path("tantivy")).unwrap())
     };
     read_only_without_index: Row {
         disk: Disk::ReadOnly,

@@ -34,15 +34,15 @@ pub(crate) fn parts(encoder: Arc<dyn TextEncoder>) -> Parts {
     }
 }
 
-/// Opens the project of a folder, without a history. Its index is in `.casebook`, and in `elsewhere` where that cannot be
-/// used.
+/// Opens the project of a folder, without a history. Its index has every lane; it is in `.casebook`, and in `elsewhere` where
+/// that cannot be used.
 pub(crate) fn service(root: &Path, parts: Parts) -> Result<Service, ApiError> {
     let project = Project {
         id: Project::derived_id(root),
         index_dirs: vec![root.join(".casebook"), root.join("elsewhere/index")],
         records: root.join("records.db"),
         files: FilesConfig::default(),
-        index: IndexOptions::default(),
+        index: IndexOptions::with_every_lane(),
         ranker: RankerConfig::default(),
         audiences: Vec::new(),
         root: root.to_owned(),

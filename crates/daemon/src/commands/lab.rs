@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use casebook_api::Parts;
 use casebook_evaluation::{Arm, DataSet, LabProgress, LabReport, LabRequest, ScopeUse, run_lab};
+use casebook_index::IndexOptions;
 use casebook_ranker::RankerConfig;
 use serde_json::json;
 
@@ -19,10 +20,11 @@ pub(crate) fn run(common: &Common, command: &LabCommand) -> Result<(), Failure> 
         LabCommand::Run { data, arms, out } => {
             let setup = Setup::new(common)?;
             let config = settings::ranker(&setup.layers)?;
+            let index = settings::index(&setup.layers)?;
             let mut parts = setup.parts_to_measure()?;
             // Here a chosen pack makes the vectors of the build: nobody waits for an answer.
             parts.encoder = parts.preferred.take().unwrap_or(parts.encoder);
-            let report = measure(data, arms, out, &config, &parts)?;
+            let report = measure(data, arms, out, (&index, &config), &parts)?;
             if common.json {
                 let timings = report.sets.iter().map(|set| (set.set.clone(), json!(set.timings)));
                 let timings: serde_json::Map<_, _> = timings.collect();
@@ -38,7 +40,7 @@ fn measure(
     data: &[PathBuf],
     arms: &[String],
     out: &Path,
-    config: &RankerConfig,
+    (index, config): (&IndexOptions, &RankerConfig),
     parts: &Parts,
 ) -> Result<LabReport, Failure> {
     let arms: Vec<Arm> = arms
@@ -60,6 +62,7 @@ fn measure(
         sets: &sets,
         arms: &arms,
         scopes: ScopeUse::Honour,
+        index,
         out,
         encoder: &*parts.encoder,
         scorer: &*parts.scorer,

@@ -76,8 +76,9 @@ pub(crate) const KEYS: &[Key] = &[
         "\"project\" (.casebook in the folder) or \"central\" (the data folder)",
     ),
     key("index.strategy", Kind::Text, "how documents are cut into units"),
-    key("index.fts5", Kind::Flag, "the substring lane"),
-    key("index.tantivy", Kind::Flag, "the word lane"),
+    key("index.impact", Kind::Flag, "the word lane, in the index's own tables"),
+    key("index.fts5", Kind::Flag, "the substring lane, by SQLite's FTS5"),
+    key("index.tantivy", Kind::Flag, "a second word lane, by Tantivy"),
     key(
         "index.cache_bytes",
         Kind::Unsigned,
@@ -135,6 +136,11 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key("ranker.rrf_k", Kind::Number, "the k of reciprocal rank fusion"),
     key(
+        "ranker.impact_weight",
+        Kind::Number,
+        "weight of the word lane in the lexical list",
+    ),
+    key(
         "ranker.fts5_weight",
         Kind::Number,
         "weight of the substring lane in the lexical list",
@@ -142,7 +148,7 @@ pub(crate) const KEYS: &[Key] = &[
     key(
         "ranker.tantivy_weight",
         Kind::Number,
-        "weight of the word lane in the lexical list",
+        "weight of Tantivy's word lane in the lexical list",
     ),
     key("ranker.fused_keep", Kind::Unsigned, "candidates that fusion keeps"),
     key(

@@ -12,6 +12,7 @@ use super::{Check, Trace, difference, near, same, same_total};
 impl Trace<'_> {
     /// Recomputes the lexical list from the lanes, and fusion from the two lists.
     pub(super) fn check_recall(&self) -> Check {
+        falling(&self.ranked(Stage::Lexical, "impact rank", |scores| scores.impact)?)?;
         falling(&self.ranked(Stage::Lexical, "fts5 rank", |scores| scores.fts5)?)?;
         falling(&self.ranked(Stage::Lexical, "tantivy rank", |scores| scores.tantivy)?)?;
         self.ranked(Stage::Lexical, "sparse rank", |scores| scores.sparse)?;
@@ -65,6 +66,7 @@ impl Trace<'_> {
         let mut lanes = BTreeMap::<&str, Vec<(&UnitKey, RankedScore)>>::new();
         for Candidate { unit_key, scores, .. } in &self.activation.candidates {
             let known = [
+                ("impact", scores.impact),
                 ("fts5", scores.fts5),
                 ("tantivy", scores.tantivy),
                 ("sparse", scores.sparse),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use casebook_evaluation::{Arm, DataSet, LabError, LabProgress, LabReport, LabRequest, ScopeUse, run_lab};
+use casebook_index::IndexOptions;
 use casebook_ranker::RankerConfig;
 use casebook_testkit::FixedClock;
 
@@ -16,6 +17,7 @@ fn run(set: &Path, out: &Path, scopes: ScopeUse) -> Result<LabReport, LabError> 
         arms: &Arm::ALL,
         scopes,
         out,
+        index: &IndexOptions::default(),
         encoder: &CharacterCounts::new(),
         scorer: &SharedCharacters,
         config: &RankerConfig::default(),
@@ -135,6 +137,7 @@ fn progress_is_told_to_the_end() {
         arms: &[Arm::V2],
         scopes: ScopeUse::Honour,
         out: &dir.path().join("out"),
+        index: &IndexOptions::default(),
         encoder: &CharacterCounts::new(),
         scorer: &SharedCharacters,
         config: &RankerConfig::default(),
@@ -173,6 +176,6 @@ fn arms_are_read_by_name() {
     let error = "bm25".parse::<Arm>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "unknown arm \"bm25\"; expected one of fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full"
+        "unknown arm \"bm25\"; expected one of impact, fts5, tantivy, lexical, dense, rrf, weighted, v2, v3, full"
     );
 }

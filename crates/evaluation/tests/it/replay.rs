@@ -2,7 +2,7 @@
 
 use casebook_corpus::{RecordSource, Resource};
 use casebook_evaluation::{Replay, replay};
-use casebook_index::{BuildRequest, Index, LockWait};
+use casebook_index::{BuildRequest, Index, IndexOptions, LockWait};
 use casebook_ranker::{
     Activation, ActivationRequest, Disposition, HistoryMode, Lanes, Language, RankedScore, RankerConfig, Role,
     SourceState, Tools, activate,
@@ -21,7 +21,7 @@ struct Memory {
 impl Memory {
     fn new(resources: Vec<Resource>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let index = Index::open(dir.path()).unwrap();
+        let index = Index::open_with(dir.path(), IndexOptions::with_every_lane()).unwrap();
         let request = BuildRequest {
             source: &RecordSource::new(resources),
             encoder: Some(&CharacterCounts::new()),
@@ -177,6 +177,7 @@ fn a_trace_with_history_replays() {
 
 #[test]
 fn what_recall_and_fusion_recorded_is_checked() {
+    check(|trace| swap!(trace, 2, 9, impact), "stage lexical");
     check(|trace| swap!(trace, 2, 9, fts5), "stage lexical");
     check(|trace| swap!(trace, 2, 9, tantivy), "stage lexical");
     check(|trace| swap!(trace, 1, 9, lexical), "stage lexical");

@@ -2,6 +2,8 @@
 
 mod units;
 
+use std::cell::RefCell;
+
 use casebook_corpus::Standing;
 use rusqlite::{Connection, params};
 
@@ -11,7 +13,7 @@ use crate::builder::failure::{Failure, Step};
 use crate::builder::plan::{Plan, Target};
 use crate::builder::step;
 use crate::builder::word_index::{Document, LexicalDifference, count_units, each_document};
-use crate::lexical::{fold, normalise};
+use crate::lexical::{ImpactWriter, fold, impact, normalise};
 use crate::store::{is_full_text_broken, pack, pack_stamp, unreadable};
 use crate::{BuildError, BuildObserver, BuildStage};
 
@@ -32,6 +34,8 @@ pub(crate) struct Scope {
     pub(crate) full_text: bool,
     /// There is a full-text table to write.
     pub(crate) fts5: bool,
+    /// There is an index of words to write.
+    pub(crate) impact: bool,
 }
 
 /// Writes the plan inside the caller's transaction.
@@ -54,6 +58,7 @@ pub(crate) fn apply(
     }
     if scope.full_text {
         empty_full_text(tx)?;
+        impact::clear(tx)?;
     }
     let mut steps = Steps {
         observer,
@@ -95,10 +100,35 @@ pub(crate) fn apply(
             Ok(insert_full_text(tx, document)?)
         })?;
     }
+    if scope.impact {
+        write_words(tx, &writer.written.lexical, &mut steps)?;
+    }
     if scope.fts5 {
         tidy(tx, scope.full_text, &steps)?;
     }
     Ok(writer.written)
+}
+
+/// Writes what differs for the word lane.
+fn write_words(tx: &Connection, difference: &LexicalDifference, steps: &mut Steps<'_>) -> Step<()> {
+    if difference.everything {
+        steps.total += count_units(tx)?;
+    }
+    let steps = RefCell::new(steps);
+    let stay = || Ok::<_, Failure>(steps.borrow().stay()?);
+    let mut words = ImpactWriter::new(tx, &stay);
+    if difference.everything {
+        each_document(tx, &mut |document| {
+            steps.borrow_mut().next()?;
+            words.add(document)
+        })?;
+    } else {
+        words.remove(difference.removed.iter().map(|(rowid, _)| *rowid))?;
+        let mut added: Vec<&Document> = difference.added.iter().collect();
+        added.sort_unstable_by_key(|document| document.rowid);
+        added.into_iter().try_for_each(|document| words.add(document))?;
+    }
+    words.finish()
 }
 
 /// How far the writing is.
@@ -207,7 +237,7 @@ impl Writer<'_> {
         if let UnitChange::Remove { rowid, unit_key } = change {
             self.execute("DELETE FROM search_units WHERE unit_rowid = ?1", [rowid])?;
             self.remove_full_text(*rowid)?;
-            self.written.lexical.removed.push(unit_key.clone());
+            self.written.lexical.removed.push((*rowid, unit_key.clone()));
         }
         Ok(())
     }
@@ -296,7 +326,7 @@ impl Writer<'_> {
             self.remove_full_text(rowid)?;
             insert_full_text(self.tx, &document)?;
         }
-        self.written.lexical.removed.push(unit.unit_key.clone());
+        self.written.lexical.removed.push((rowid, unit.unit_key.clone()));
         self.written.lexical.added.push(document);
         Ok(())
     }

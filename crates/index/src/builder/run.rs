@@ -234,11 +234,12 @@ impl<'a> Run<'a> {
         self.counts.rows += written.rows;
         self.counts.units_written = written.units;
         if is_suspect && self.shared.files().trust_full_text().is_ok() {
-            let detail = "the table of substrings was broken and has been written anew";
+            let detail = "the tables of words and substrings were broken and have been written anew";
             self.counts.degradations.push(Degradation::new(INDEX_REBUILT, detail));
         }
         self.counts.degradations.extend(plan.left_out);
         self.counts.degradations.extend(plan.bent);
+            impact: self.shared.options().impact,
         self.counts.degradations.extend(word_index);
         self.finished(head, true, plan.difference)
     }

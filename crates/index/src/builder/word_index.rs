@@ -47,7 +47,7 @@ impl Document {
 #[derive(Debug, Default)]
 pub(crate) struct LexicalDifference {
     /// Units that left or changed.
-    pub(crate) removed: Vec<UnitKey>,
+    pub(crate) removed: Vec<(i64, UnitKey)>,
     /// Units that came or changed, as they are now.
     pub(crate) added: Vec<Document>,
     /// Everything is written anew; the two lists say nothing.
@@ -114,7 +114,7 @@ pub(crate) fn follow(
             }
             Ok(())
         };
-        let mut removed = difference.removed.iter().cloned();
+        let mut removed = difference.removed.iter().map(|(_, unit)| unit.clone());
         match store.write(head, &mut removed, &mut added, false, &mut publish) {
             Ok(()) => return Ok(None),
             Err(Halt::Build(failure)) => return Err(failure),
@@ -177,13 +177,13 @@ pub(crate) fn count_units(db: &Connection) -> rusqlite::Result<usize> {
         .query_row([], |row| row.get(0))
 }
 
-/// Gives every unit that the lexical lanes hold, one after another: all of them need not fit into memory.
+/// Gives every unit that the lexical lanes hold, by rising row id, one after another: all of them need not fit into memory.
 pub(crate) fn each_document<E: From<rusqlite::Error>>(
     db: &Connection,
     take: &mut dyn FnMut(&Document) -> Result<(), E>,
 ) -> Result<(), E> {
     let sql = "SELECT u.unit_rowid, u.unit_key, r.id, u.ord, r.meta, u.heading_path, u.text
-               FROM search_units AS u JOIN search_resources AS r USING (location) ORDER BY u.location, u.ord";
+               FROM search_units AS u JOIN search_resources AS r USING (location) ORDER BY u.unit_rowid";
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

@@ -15,7 +15,7 @@ pub(crate) struct Files {
     pub(crate) lock: PathBuf,
     /// There where a read found the database broken.
     pub(crate) suspicion: PathBuf,
-    /// There where the table of substrings alone was found broken.
+    /// There where the tables of words or of substrings alone were found broken.
     pub(crate) full_text_suspicion: PathBuf,
     /// Held by who fills vectors in.
     pub(crate) fill_lock: PathBuf,
@@ -35,7 +35,7 @@ impl Files {
             vectors: dir.join("vectors"),
             lock: dir.join("build.lock"),
             suspicion: dir.join("index.db.suspect"),
-            full_text_suspicion: dir.join("fts5.suspect"),
+            full_text_suspicion: dir.join("lexical.suspect"),
             fill_lock: dir.join("fill.lock"),
             fill_pause: dir.join("fill.paused"),
         }
@@ -83,7 +83,7 @@ impl Files {
         Ok(name)
     }
 
-    /// Forgets that the table of substrings was found broken.
+    /// Forgets that the tables of words or of substrings were found broken.
     pub(crate) fn trust_full_text(&self) -> std::io::Result<()> {
         gone(fs::remove_file(&self.full_text_suspicion))
     }

@@ -7,11 +7,11 @@ mod terms;
 
 use std::sync::Arc;
 
-use casebook_chunker::UnitKey;
 use casebook_corpus::Degradation;
 use rusqlite::Connection;
 
 use self::terms::{Term, terms};
+use super::best::best;
 use crate::degradation::LEXICAL_TERMS_SKIPPED;
 use crate::snapshot::Reader;
 use crate::{LaneAnswer, LaneError, LaneHit, LexicalLane, Revision, RevisionId};
@@ -33,9 +33,6 @@ const SEARCH: &str = "SELECT rowid, bm25(search_units_fts, 8.0, 6.0, 4.0, 1.0) F
 
 const COUNT: &str = "SELECT count(*) FROM (
                          SELECT 1 FROM search_units_fts WHERE search_units_fts MATCH ?1 LIMIT ?2)";
-
-const UNIT: &str = "SELECT u.unit_key, r.id, u.ord FROM search_units AS u JOIN search_resources AS r USING (location)
-                    WHERE u.unit_rowid = ?1";
 
 /// Finds substrings of three characters and more, identifiers, words inside words.
 pub(crate) struct Fts5Lane {
@@ -144,38 +141,11 @@ fn skipped_terms(skipped: &[Term]) -> Option<Degradation> {
     (!names.is_empty()).then(|| Degradation::new(LEXICAL_TERMS_SKIPPED, detail))
 }
 
-/// Returns the best units, ties by resource id and unit order. Only what can be in the answer is looked up.
+/// Returns the best units.
 fn ranked(db: &Connection, expression: &str, limit: usize) -> rusqlite::Result<Vec<LaneHit>> {
     let mut statement = db.prepare_cached(SEARCH)?;
     let scored = statement.query_map([expression], |row| Ok((row.get(0)?, -row.get::<_, f64>(1)? as f32)))?;
-    let mut scored: Vec<(i64, f32)> = scored.collect::<rusqlite::Result<_>>()?;
-    let falling = |left: &(i64, f32), right: &(i64, f32)| right.1.total_cmp(&left.1);
-    if scored.len() > limit {
-        let (_, &mut (_, last), _) = scored.select_nth_unstable_by(limit - 1, falling);
-        scored.retain(|(_, score)| *score >= last);
-    }
-    let mut unit = db.prepare_cached(UNIT)?;
-    let mut hits = Vec::with_capacity(scored.len());
-    for (rowid, score) in scored {
-        let (unit_key, resource, order) = unit.query_row([rowid], |row| {
-            Ok((
-                row.get::<_, String>(0)?,
-                row.get::<_, String>(1)?,
-                row.get::<_, u32>(2)?,
-            ))
-        })?;
-        hits.push((score, resource, order, unit_key));
-    }
-    hits.sort_by(|left, right| {
-        let places = (&left.1, left.2).cmp(&(&right.1, right.2));
-        right.0.total_cmp(&left.0).then(places)
-    });
-    hits.truncate(limit);
-    let hit = |(score, _, _, unit_key): (f32, String, u32, String)| LaneHit {
-        unit_key: UnitKey::new(unit_key),
-        score,
-    };
-    Ok(hits.into_iter().map(hit).collect())
+    best(db, scored.collect::<rusqlite::Result<_>>()?, limit)
 }
 
 #[cfg(test)]

@@ -8,10 +8,8 @@
 //! caller holds the project's lock. Tantivy's own writer lock is an advisory file lock that ends with its process; readers
 //! share its meta lock, for the moment of opening segments, with the collection of files that a merge left behind.
 
-mod analyzer;
 mod collector;
 mod directory;
-mod irregular;
 mod lane;
 mod query;
 mod schema;
@@ -34,7 +32,7 @@ use tantivy::{
 
 pub(crate) use self::lane::TantivyLane;
 use self::{directory::ReadableDirectory, schema::Fields};
-use super::LaneDocument;
+use super::{LaneDocument, analyzer};
 use crate::RevisionId;
 
 /// Bytes of words that the indexing thread gathers before it writes a segment.
@@ -64,7 +62,9 @@ struct Opened {
 
 impl TantivyStore {
     /// Everything that determines what the lane finds: words, stemming, fields and their weights.
-    pub(crate) const LEXICAL_REVISION: &str = "tantivy0.27/words1/english/2";
+    pub(crate) fn lexical_revision() -> String {
+        format!("tantivy0.27/{}", analyzer::REVISION)
+    }
 
     /// Opens the index of a folder. A missing one, a broken one and one with another schema hold nothing until the next
     /// [`write`](Self::write).
@@ -289,12 +289,12 @@ fn panicked() -> tantivy::TantivyError {
 
 /// The payload names our own version too: words cut by another version are not searched with this one's.
 fn payload_of(revision: &RevisionId) -> String {
-    format!("{} {revision}", TantivyStore::LEXICAL_REVISION)
+    format!("{} {revision}", TantivyStore::lexical_revision())
 }
 
 fn revision_of(payload: &str) -> Option<RevisionId> {
     let revision = payload
-        .strip_prefix(TantivyStore::LEXICAL_REVISION)?
+        .strip_prefix(&TantivyStore::lexical_revision())?
         .strip_prefix(' ')?;
     Some(RevisionId::from(revision))
 }

@@ -21,7 +21,7 @@ fn notes(count: usize, generation: usize) -> Memory {
 }
 
 fn bounded(fixture: &mut Fixture, bytes: u64) {
-    let mut options = IndexOptions::default();
+    let mut options = IndexOptions::with_every_lane();
     options.cache_bytes = Some(bytes);
     fixture.index = Index::open_with(&fixture.dir(), options).unwrap();
 }
@@ -37,7 +37,7 @@ fn a_chunker_that_comes_back_encodes_nothing() {
     let mut fixture = Fixture::new();
     let memory = Memory::with(&[("long.md", &sections(40, |n| format!("text {n} 正文")))]);
     let first = fixture.build(&memory);
-    let mut other = IndexOptions::default();
+    let mut other = IndexOptions::with_every_lane();
     other.chunker = Chunker::new(Strategy::Fixed256);
     fixture.index = Index::open_with(&fixture.dir(), other).unwrap();
     let switched = fixture.build(&memory);

@@ -108,7 +108,7 @@ fn deleting_encodes_nothing() {
         (report.removed, report.encoded, report.encoder_calls, report.units),
         (1, 0, 0, 1)
     );
-    for lane in ["fts5", "tantivy", "identity"] {
+    for lane in ["impact", "fts5", "tantivy", "identity"] {
         assert!(search(&fixture.snapshot(), lane, "apple").is_empty(), "{lane}");
     }
     assert_eq!(search(&fixture.snapshot(), "dense", "apple"), ["banana 香蕉"]);
@@ -194,13 +194,13 @@ fn an_overlaid_resource_comes_back_from_the_index() {
             search(&fixture.snapshot(), lane, "upper"),
         )
     };
-    for lane in ["fts5", "tantivy"] {
+    for lane in ["impact", "fts5", "tantivy"] {
         assert_eq!(all(lane), (vec![], vec!["upper 上层".to_owned()]), "{lane}");
     }
     memory.remove("up/x.md");
     let uncovered = fixture.build(&memory);
     assert_eq!((uncovered.encoded, uncovered.bytes_read), (0, 0));
-    for lane in ["fts5", "tantivy"] {
+    for lane in ["impact", "fts5", "tantivy"] {
         assert_eq!(all(lane), (vec!["lower 下层".to_owned()], vec![]), "{lane}");
     }
 }
@@ -227,7 +227,7 @@ fn a_new_title_reaches_the_lexical_lanes_without_encoding() {
     let report = fixture.build(&memory);
     assert_eq!((report.encoded, report.units_written), (0, 1));
     let snapshot = fixture.snapshot();
-    for lane in ["fts5", "tantivy", "identity"] {
+    for lane in ["impact", "fts5", "tantivy", "identity"] {
         assert_eq!(search(&snapshot, lane, "第二个标题").len(), 1, "{lane}");
         assert_eq!(search(&snapshot, lane, "First").len(), 0, "{lane}");
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use casebook_index::{BuildError, BuildObserver, BuildRequest, BuildStage, Cancel, Index, IndexOptions};
 use casebook_testkit::resource;
 
-use crate::support::{Fixture, Memory, StopAfter, codes, request, search};
+use crate::support::{Fixture, Memory, StopAfter, codes, every_lane, request, search};
 
 #[test]
 fn a_failed_build_leaves_the_head_and_its_reason() {
@@ -136,7 +136,7 @@ fn every_long_step_tells_how_far_it_is_and_stops_when_told() {
             "{stage:?}: {:?}",
             snapshot.degradations()
         );
-        for lane in ["fts5", "tantivy"] {
+        for lane in ["impact", "fts5", "tantivy"] {
             assert_eq!(search(&snapshot, lane, "generation 0").len(), 60, "{stage:?} {lane}");
         }
         drop(snapshot);
@@ -248,14 +248,14 @@ fn a_broken_database_is_moved_aside_and_built_anew() {
     let memory = Memory::with(&[("a.md", "one 一二三")]);
     fixture.build(&memory);
     let database = fixture.dir().join("index.db");
-    fixture.index = Index::open(&fixture.folder.path().join("elsewhere")).unwrap();
+    fixture.index = every_lane(&fixture.folder.path().join("elsewhere")).unwrap();
     std::fs::write(&database, "not a database 不是数据库 ".repeat(999)).unwrap();
     fixture.reopen();
     assert!(fixture.index.snapshot().unwrap().is_none());
     let report = fixture.build(&memory);
     assert_eq!(codes(&report.degradations), ["index_rebuilt"]);
     assert!(fixture.dir().join("index.db.corrupt-1").exists());
-    for lane in ["fts5", "tantivy"] {
+    for lane in ["impact", "fts5", "tantivy"] {
         assert_eq!(search(&fixture.snapshot(), lane, "一二三"), ["one 一二三"], "{lane}");
     }
     assert!(codes(&fixture.build(&memory).degradations).is_empty());
@@ -339,23 +339,26 @@ fn every_file_is_for_its_owner_alone() {
 }
 
 #[test]
-fn a_table_of_substrings_that_was_left_out_is_written_by_the_next_build() {
+fn tables_that_were_left_out_are_written_by_the_next_build() {
     let mut fixture = Fixture::new();
     let memory = Memory::with(&[("a.md", "one 一二三")]);
-    let mut words_alone = IndexOptions::default();
-    words_alone.fts5 = false;
+    let mut words_alone = IndexOptions::with_every_lane();
+    (words_alone.fts5, words_alone.impact) = (false, false);
     fixture.index = Index::open_with(&fixture.dir(), words_alone).unwrap();
     let first = fixture.build(&memory);
     assert_eq!(fixture.snapshot().lexical().len(), 1);
     fixture.reopen();
-    assert_eq!(codes(fixture.snapshot().degradations()), ["fts5_lane_behind"]);
+    assert_eq!(
+        codes(fixture.snapshot().degradations()),
+        ["impact_lane_behind", "fts5_lane_behind"]
+    );
     let report = fixture.build(&memory);
     assert_eq!(
         (report.encoded, report.units_written, report.effective_hash),
         (0, 0, first.effective_hash)
     );
     let snapshot = fixture.snapshot();
-    for lane in ["fts5", "tantivy"] {
+    for lane in ["impact", "fts5", "tantivy"] {
         assert_eq!(search(&snapshot, lane, "一二三"), ["one 一二三"], "{lane}");
     }
 }
@@ -391,8 +394,8 @@ fn a_full_build_forgets_vectors_that_no_unit_has() {
 #[test]
 fn old_revisions_are_forgotten() {
     let mut fixture = Fixture::new();
-    let mut names_alone = IndexOptions::default();
-    (names_alone.fts5, names_alone.tantivy) = (false, false);
+    let mut names_alone = IndexOptions::with_every_lane();
+    (names_alone.impact, names_alone.fts5, names_alone.tantivy) = (false, false, false);
     fixture.index = Index::open_with(&fixture.dir(), names_alone).unwrap();
     for n in 0..110 {
         fixture.build(&Memory::with(&[("a.md", &format!("text {n}"))]));
@@ -417,7 +420,7 @@ fn a_folder_that_somebody_deleted_is_made_again_by_who_has_it_open() {
     assert!(fixture.dir().join(".gitignore").exists());
     // Another process is quicker: its word index is not the one that is open here.
     std::fs::remove_dir_all(fixture.dir()).unwrap();
-    let other = Index::open(&fixture.dir()).unwrap();
+    let other = every_lane(&fixture.dir()).unwrap();
     other.build(&request(&memory, Some(&fixture.encoder))).unwrap();
     memory.write("a.md", "uno");
     let ours = fixture.build(&memory);
@@ -430,7 +433,7 @@ fn a_folder_that_somebody_deleted_is_made_again_by_who_has_it_open() {
 fn a_project_that_is_gone_is_not_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().join("project");
-    let index = Index::open(&project.join(".casebook")).unwrap();
+    let index = every_lane(&project.join(".casebook")).unwrap();
     let memory = Memory::with(&[("a.md", "one")]);
     index.build(&request(&memory, None)).unwrap();
     std::fs::rename(&project, folder.path().join("aside")).unwrap();

@@ -3,12 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use casebook_index::{
-    Cancel, FillEnd, FillError, FillObserver, FillProgress, FillRequest, Index, TextEncoder, UnitKey,
-};
+use casebook_index::{Cancel, FillEnd, FillError, FillObserver, FillProgress, FillRequest, TextEncoder, UnitKey};
 use casebook_testkit::{FakePack, resource};
 
-use crate::support::{Fixture, Letters, Memory, fill, fill_by, lane_of, request, sections};
+use crate::support::{Fixture, Letters, Memory, every_lane, fill, fill_by, lane_of, request, sections};
 
 fn notes(count: usize) -> Memory {
     let memory = Memory::default();
@@ -321,7 +319,7 @@ fn a_pause_outlives_the_process_and_stops_a_fill_at_work() {
 #[test]
 fn one_fills_at_a_time_and_a_second_says_so() {
     let fixture = built(&notes(4));
-    let other = Index::open(&fixture.dir()).unwrap();
+    let other = every_lane(&fixture.dir()).unwrap();
     let seen = Arc::new(AtomicBool::new(false));
     let witness = Arc::clone(&seen);
     let pack = FakePack::new("pack.1").before_batch(move |_| {
@@ -339,7 +337,7 @@ fn one_fills_at_a_time_and_a_second_says_so() {
 fn a_head_that_moves_is_followed_and_nobody_waits() {
     let memory = Arc::new(notes(8));
     let fixture = built(&memory);
-    let (index, edited) = (Index::open(&fixture.dir()).unwrap(), Arc::clone(&memory));
+    let (index, edited) = (every_lane(&fixture.dir()).unwrap(), Arc::clone(&memory));
     let batches = AtomicU64::new(0);
     let pack = FakePack::new("pack.1").before_batch(move |_| {
         if batches.fetch_add(1, Ordering::Relaxed) == 1 {

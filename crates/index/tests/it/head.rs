@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use casebook_index::{BuildError, BuildRequest, Index, LockWait, UnitSource};
 
-use crate::support::{Fixture, Letters, Memory, request, search};
+use crate::support::{Fixture, Letters, Memory, every_lane, request, search};
 
 #[test]
 fn indexes_and_snapshots_go_between_threads() {
@@ -35,7 +35,7 @@ fn a_snapshot_stays_whole_while_the_head_moves() {
     memory.remove("b.md");
     let second = fixture.build(&memory);
     assert_ne!(first.revision, second.revision);
-    for lane in ["fts5", "tantivy"] {
+    for lane in ["impact", "fts5", "tantivy"] {
         assert_eq!(search(&old, lane, "苹果汁"), ["apple 苹果汁"], "{lane}");
         assert_eq!(search(&old, lane, "banana"), ["banana"], "{lane}");
         assert!(search(&old, lane, "avocado").is_empty(), "{lane}");
@@ -87,7 +87,7 @@ fn two_builders_and_twenty_readers_get_along() {
             .map(|builder| {
                 let (dir, memory) = (&dir, &memory);
                 scope.spawn(move || {
-                    let index = Index::open(dir).unwrap();
+                    let index = every_lane(dir).unwrap();
                     let encoder = Letters::new("letters.1");
                     for n in 1..=4 {
                         memory.write(if builder == 0 { "a.md" } else { "b.md" }, &text(n));
@@ -98,7 +98,7 @@ fn two_builders_and_twenty_readers_get_along() {
             .collect();
         for _ in 0..20 {
             scope.spawn(|| {
-                let index = Index::open(&dir).unwrap();
+                let index = every_lane(&dir).unwrap();
                 while !done.load(Ordering::Acquire) {
                     let snapshot = index.snapshot().unwrap().unwrap();
                     let manifest = snapshot.manifest().unwrap();

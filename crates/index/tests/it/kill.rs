@@ -10,7 +10,7 @@ use casebook_corpus::ContentHash;
 use casebook_index::{FillEnd, Index, TextEncoder, UnitSource};
 use casebook_testkit::FakePack;
 
-use crate::support::{Fixture, Letters, Memory, fill, fill_by, lane_of, request, search};
+use crate::support::{Fixture, Letters, Memory, every_lane, fill, fill_by, lane_of, request, search};
 
 /// Tells the child which folder to build in.
 const FOLDER: &str = "CASEBOOK_INDEX_KILL_TEST_FOLDER";
@@ -42,7 +42,7 @@ fn child() {
     };
     let encoder = Letters::new("letters.1");
     for generation in 0.. {
-        let index = Index::open(Path::new(&folder)).unwrap();
+        let index = every_lane(Path::new(&folder)).unwrap();
         index.build(&request(&memory(generation), Some(&encoder))).unwrap();
     }
 }
@@ -58,7 +58,7 @@ fn filling_child() {
     let Some(folder) = std::env::var_os(FILLED) else {
         return;
     };
-    let index = Index::open(Path::new(&folder)).unwrap();
+    let index = every_lane(Path::new(&folder)).unwrap();
     let slow = FakePack::new("pack.1").before_batch(|_| std::thread::sleep(Duration::from_millis(4)));
     // Who is killed at the end of a fill leaves nothing to do.
     index.fill(&fill_by(&slow, 1)).unwrap();
@@ -163,7 +163,7 @@ fn a_killed_builder_leaves_a_whole_head() {
         std::thread::sleep(Duration::from_millis(20 + (seed >> 33) % 180));
         builder.kill().unwrap();
         builder.wait().unwrap();
-        let index = Index::open(&fixture.dir()).unwrap();
+        let index = every_lane(&fixture.dir()).unwrap();
         check_whole(&index);
         let report = index
             .build(&request(&memory(round as usize), Some(&fixture.encoder)))

@@ -1,7 +1,7 @@
 //! What every lexical lane promises, asked of each through an index.
 
 use casebook_corpus::{MemorySource, RecordSource, Resource};
-use casebook_index::{BuildRequest, Index, LaneAnswer, LexicalLane, LockWait, Snapshot};
+use casebook_index::{BuildRequest, Index, IndexOptions, LaneAnswer, LexicalLane, LockWait, Snapshot};
 use casebook_testkit::{FixedClock, resource};
 use tempfile::TempDir;
 
@@ -14,7 +14,8 @@ struct Built {
 impl Built {
     fn of(resources: Vec<Resource>) -> Self {
         let folder = tempfile::tempdir().expect("the temporary folder can be written");
-        let index = Index::open(folder.path()).expect("an empty folder can be opened");
+        let index =
+            Index::open_with(folder.path(), IndexOptions::with_every_lane()).expect("an empty folder can be opened");
         let built = Self { _folder: folder, index };
         built.build(resources);
         built
@@ -215,11 +216,11 @@ macro_rules! conformance {
     )+};
 }
 
-conformance!(fts5, tantivy);
+conformance!(impact, fts5, tantivy);
 
 /// What words and bigrams find and substrings of three characters do not.
 #[test]
-fn the_word_lane_finds_short_and_inflected_words() {
+fn word_lanes_find_short_and_inflected_words() {
     let built = Built::of(vec![
         resource("cloud", "服务部署在云上，用户随时可用。\n").build(),
         resource("db", "The DB runs every night.\n").build(),
@@ -231,6 +232,12 @@ fn the_word_lane_finds_short_and_inflected_words() {
         ("running", "db"),
         ("ran", "db"),
     ] {
-        assert_eq!(resources(&built.search("tantivy", query, 10)), [expected], "{query:?}");
+        for lane in ["impact", "tantivy"] {
+            assert_eq!(
+                resources(&built.search(lane, query, 10)),
+                [expected],
+                "{lane} {query:?}"
+            );
+        }
     }
 }

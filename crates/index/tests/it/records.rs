@@ -549,3 +549,53 @@ fn a_build_beside_commits_sees_one_version() {
     let last = fixture.snapshot().body(&"0".into()).unwrap();
     assert_eq!(last, Some(format!("v{VERSIONS}")));
 }
+
+#[test]
+fn records_whose_store_is_gone_stay_until_their_host_pushes_again() {
+    type Loss = fn(&Pushed);
+    let losses: [Loss; 3] = [
+        |pushed| std::fs::remove_dir_all(pushed.path().parent().unwrap()).unwrap(),
+        |pushed| {
+            std::fs::remove_dir_all(pushed.path().parent().unwrap()).unwrap();
+            begin(&pushed.reopened(), None, "again", false).unwrap();
+        },
+        |pushed| pushed.sql("DELETE FROM records; DELETE FROM record_contents; DELETE FROM record_store"),
+    ];
+    for lose in losses {
+        let pushed = Pushed::new();
+        pushed.sync(None, "v1", vec![upsert("a", "apple"), upsert("b", "香蕉 banana")]);
+        let fixture = Fixture::new();
+        let build = |store: &RecordStore| {
+            let nothing = |_: &str| false;
+            let source = store.source(&nothing);
+            fixture.index.build(&request(&source, Some(&fixture.encoder))).unwrap()
+        };
+        let whole = build(&pushed.store);
+        assert_eq!((whole.resources, codes(&whole.degradations)), (2, vec![]));
+        assert!(!pushed.store.is_new().unwrap());
+        lose(&pushed);
+        let store = pushed.reopened();
+        assert!(store.is_new().unwrap());
+        for _ in 0..2 {
+            let kept = build(&store);
+            assert_eq!((kept.rows_written, &kept.revision), (0, &whole.revision));
+            assert_eq!(codes(&kept.degradations), ["records_lost"]);
+        }
+        assert!(kept_detail(&build(&store)).contains("the 2 records"));
+        assert_eq!(search(&fixture.snapshot(), "impact", "banana"), ["香蕉 banana"]);
+        begin(&store, None, "new", true).unwrap();
+        store
+            .stage(&"new".into(), 1, &page(vec![upsert("c", "cherry")]))
+            .unwrap();
+        store
+            .commit(&"new".into(), 1, &"v9".into(), Timestamp::from_unix_millis(9))
+            .unwrap();
+        let pushed_again = build(&store);
+        assert_eq!((pushed_again.resources, codes(&pushed_again.degradations)), (1, vec![]));
+        assert!(search(&fixture.snapshot(), "impact", "banana").is_empty());
+    }
+}
+
+fn kept_detail(report: &casebook_index::BuildReport) -> String {
+    report.degradations[0].detail.clone()
+}

@@ -1,6 +1,7 @@
 //! What the tests share: a memory that can be edited, an encoder that counts, an index in a temporary folder.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,7 +10,7 @@ use casebook_corpus::{
 };
 use casebook_index::{
     BuildError, BuildObserver, BuildReport, BuildRequest, Cancel, EncodeError, EncoderRevision, FillReport,
-    FillRequest, Index, LockWait, Passage, PassageVector, Snapshot, TextEncoder, UnitSource,
+    FillRequest, Index, IndexOptions, LockWait, OpenError, Passage, PassageVector, Snapshot, TextEncoder, UnitSource,
 };
 use casebook_testkit::{FakePack, FixedClock, resource};
 
@@ -177,11 +178,16 @@ pub(crate) struct Fixture {
 
 static CLOCK: FixedClock = FixedClock::new(casebook_corpus::Timestamp::from_unix_millis(1000));
 
+/// Opens an index that has every lane.
+pub(crate) fn every_lane(dir: &Path) -> Result<Index, OpenError> {
+    Index::open_with(dir, IndexOptions::with_every_lane())
+}
+
 impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self {
-            index: Index::open(&folder.path().join("index")).unwrap(),
+            index: every_lane(&folder.path().join("index")).unwrap(),
             folder,
             encoder: Letters::new("letters.1"),
         }
@@ -204,7 +210,7 @@ impl Fixture {
     }
 
     pub(crate) fn reopen(&mut self) {
-        self.index = Index::open(&self.dir()).unwrap();
+        self.index = every_lane(&self.dir()).unwrap();
     }
 }
 

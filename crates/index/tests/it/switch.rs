@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use casebook_index::{BuildRequest, Cancel, FillEnd, FillObserver, FillProgress, FillRequest, Index, TextEncoder};
+use casebook_index::{BuildRequest, Cancel, FillEnd, FillObserver, FillProgress, FillRequest, TextEncoder};
 use casebook_testkit::FakePack;
 
-use crate::support::{Fixture, Memory, fill, fill_by, lane_of, request, search};
+use crate::support::{Fixture, Memory, every_lane, fill, fill_by, lane_of, request, search};
 
 fn notes() -> Memory {
     Memory::with(&[("a.md", "apple 苹果"), ("b.md", "banana 香蕉"), ("c.md", "cherry 樱桃")])
@@ -238,7 +238,7 @@ fn an_index_of_version_2_serves_and_is_filled() {
     let folder = tempfile::tempdir().unwrap();
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/index/version-2.db");
     std::fs::copy(stored, folder.path().join("index.db")).unwrap();
-    let index = Index::open(folder.path()).unwrap();
+    let index = every_lane(folder.path()).unwrap();
     let snapshot = index.snapshot().unwrap().unwrap();
     assert_eq!(snapshot.revision().units, 13);
     assert_eq!(search(&snapshot, "dense", "generation").len(), 13);
@@ -248,5 +248,5 @@ fn an_index_of_version_2_serves_and_is_filled() {
     assert_eq!((report.end, report.encoded), (FillEnd::Complete, 13));
     let db = rusqlite::Connection::open(folder.path().join("index.db")).unwrap();
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 3);
+    assert_eq!(version, 4);
 }

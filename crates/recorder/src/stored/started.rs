@@ -1,4 +1,4 @@
-//! `run_started`, version 3: what was asked, under which constants, by which process.
+//! `run_started`, version 4: what was asked, under which constants, by which process.
 
 use casebook_corpus::{ProjectId, Scope, Timestamp};
 use casebook_ranker::{ActivationRequest, Fusion, FusionWeights, HistoryMode, LexicalWeights, RankerConfig};
@@ -66,6 +66,9 @@ struct StoredWeights {
     fts5: f32,
     tantivy: f32,
     other: f32,
+    /// Since version 4; before, there was no such lane.
+    #[serde(default)]
+    impact: Option<f32>,
 }
 
 impl StoredRequest {
@@ -100,6 +103,7 @@ impl StoredConfig {
             profile: config.profile.clone(),
             lexical_limit: config.lexical_limit as u64,
             lexical_weights: StoredWeights {
+                impact: Some(config.lexical_weights.impact),
                 fts5: config.lexical_weights.fts5,
                 tantivy: config.lexical_weights.tantivy,
                 other: config.lexical_weights.other,
@@ -150,6 +154,7 @@ impl StoredConfig {
             profile: self.profile,
             lexical_limit: count("lexical_limit", self.lexical_limit)?,
             lexical_weights: LexicalWeights {
+                impact: self.lexical_weights.impact.unwrap_or(self.lexical_weights.other),
                 fts5: self.lexical_weights.fts5,
                 tantivy: self.lexical_weights.tantivy,
                 other: self.lexical_weights.other,

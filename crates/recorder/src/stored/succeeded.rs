@@ -1,4 +1,4 @@
-//! `run_succeeded`, version 3: the full trace, without the fragments' texts.
+//! `run_succeeded`, version 4: the full trace, without the fragments' texts.
 //!
 //! A text is private and large and the same in many Runs; it lies in the blob store under its hash and is filled in
 //! again on reading.
@@ -121,6 +121,9 @@ pub(crate) struct StoredScores {
     /// Since version 2.
     #[serde(default)]
     weighted: Option<StoredRanked>,
+    /// Since version 4.
+    #[serde(default)]
+    impact: Option<StoredRanked>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -372,7 +375,7 @@ impl StoredMatch {
 
 impl StoredScores {
     /// Returns the stages that have columns of their own in the projection, in the order of those.
-    pub(crate) fn columns(&self) -> [Option<StoredRanked>; 11] {
+    pub(crate) fn columns(&self) -> [Option<StoredRanked>; 12] {
         [
             self.exact,
             self.lexical,
@@ -385,6 +388,7 @@ impl StoredScores {
             self.reranker,
             self.last,
             self.weighted,
+            self.impact,
         ]
     }
 
@@ -393,6 +397,7 @@ impl StoredScores {
         Self {
             exact: store(scores.exact),
             lexical: store(scores.lexical),
+            impact: store(scores.impact),
             fts5: store(scores.fts5),
             tantivy: store(scores.tantivy),
             dense: store(scores.dense),
@@ -415,6 +420,7 @@ impl StoredScores {
         StageScores {
             exact: restore(self.exact),
             lexical: restore(self.lexical),
+            impact: restore(self.impact),
             fts5: restore(self.fts5),
             tantivy: restore(self.tantivy),
             dense: restore(self.dense),

@@ -101,6 +101,7 @@ pub(crate) fn config() -> impl Strategy<Value = RankerConfig> {
             profile,
             lexical_limit: counts[0],
             lexical_weights: LexicalWeights {
+                impact: floats[4] / 2.0,
                 fts5: floats[4],
                 tantivy: floats[5],
                 other: floats[6],
@@ -231,7 +232,7 @@ fn ranked() -> impl Strategy<Value = RankedScore> {
 }
 
 fn scores() -> impl Strategy<Value = StageScores> {
-    (vec(option::of(ranked()), 11), vec((text(), ranked()), 0..3)).prop_map(|(stages, other)| StageScores {
+    (vec(option::of(ranked()), 12), vec((text(), ranked()), 0..3)).prop_map(|(stages, other)| StageScores {
         exact: stages[0],
         lexical: stages[1],
         fts5: stages[2],
@@ -244,6 +245,7 @@ fn scores() -> impl Strategy<Value = StageScores> {
         reranker: stages[8],
         final_: stages[9],
         weighted: stages[10],
+        impact: stages[11],
     })
 }
 

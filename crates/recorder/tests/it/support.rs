@@ -63,6 +63,7 @@ fn config() -> RankerConfig {
         profile: "agent_activation.v2".to_owned(),
         lexical_limit: 61,
         lexical_weights: LexicalWeights {
+            impact: 4.0,
             fts5: 1.0,
             tantivy: 2.0,
             other: 0.5,
@@ -229,6 +230,7 @@ fn candidate(disposition: Disposition) -> Candidate {
         scores: StageScores {
             exact: ranked(1, 1.0),
             lexical: ranked(2, 8.5),
+            impact: ranked(2, 7.75),
             fts5: ranked(3, -4.25),
             tantivy: ranked(1, 12.0),
             dense: ranked(4, 0.625),

@@ -7,17 +7,9 @@ use tantivy::{
     schema::IndexRecordOption,
 };
 
-use super::{analyzer, schema::Fields};
-use crate::degradation::LEXICAL_TERMS_SKIPPED;
-
-/// Most distinct terms of a question that are looked up at all.
-const LOOKED_UP: usize = 1024;
-
-/// Most terms that are searched; of more, the rarest.
-const SEARCHED: usize = 64;
-
-/// Most terms that the degradation names.
-const NAMED: usize = 8;
+use super::schema::Fields;
+use crate::lexical::analyzer::{self, AskedTerm};
+use crate::lexical::bounds::{LOOKED_UP, SEARCHED, left_out};
 
 /// What to search for.
 pub(super) struct Question {
@@ -31,41 +23,31 @@ pub(super) struct Question {
 pub(super) fn question(text: &str, searcher: &Searcher, fields: Fields) -> tantivy::Result<Question> {
     let asked = analyzer::asked(text);
     let mut terms = Vec::new();
-    for (order, text) in asked.iter().take(LOOKED_UP).enumerate() {
-        let frequency = searcher.doc_freq(&fields.word_term(text))?;
+    for (order, term) in asked.iter().take(LOOKED_UP).enumerate() {
+        let frequency = searcher.doc_freq(&fields.word_term(&term.text))?;
         if frequency > 0 {
             terms.push((frequency, order));
         }
     }
     terms.sort_unstable();
     let frequent = terms.split_off(terms.len().min(SEARCHED));
-    let mut skipped: Vec<usize> = frequent.into_iter().map(|(_, order)| order).collect();
-    skipped.sort_unstable();
-    skipped.extend(LOOKED_UP..asked.len());
-    let skipped: Vec<&str> = skipped.into_iter().map(|order| asked[order].as_str()).collect();
+    let skipped = frequent.into_iter().map(|(_, order)| order).collect();
     Ok(Question {
-        query: union(terms.into_iter().map(|(_, order)| asked[order].as_str()), fields),
-        degradations: degradation(&skipped).into_iter().collect(),
+        query: union(terms.into_iter().map(|(_, order)| &asked[order]), fields),
+        degradations: left_out(&asked, skipped).into_iter().collect(),
     })
 }
 
 /// Returns a union of nothing but boosted term queries, which Tantivy can prune; `None` of no word.
-fn union<'a>(words: impl Iterator<Item = &'a str>, fields: Fields) -> Option<BooleanQuery> {
+fn union<'a>(asked: impl Iterator<Item = &'a AskedTerm>, fields: Fields) -> Option<BooleanQuery> {
     let clause = |(term, weight)| -> (Occur, Box<dyn Query>) {
         let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
         (Occur::Should, Box::new(BoostQuery::new(Box::new(query), weight)))
     };
-    let clauses: Vec<_> = words.flat_map(|word| fields.weighted_terms(word)).map(clause).collect();
-    (!clauses.is_empty()).then(|| BooleanQuery::new(clauses))
-}
-
-fn degradation(skipped: &[&str]) -> Option<Degradation> {
-    let (named, more) = skipped.split_at(skipped.len().min(NAMED));
-    let names = named.join(", ");
-    let detail = match (named, more) {
-        ([], _) => return None,
-        (_, []) => format!("the question is long; left out: {names}"),
-        (_, more) => format!("the question is long; left out: {names} and {} more words", more.len()),
+    let weighted = |asked: &'a AskedTerm| {
+        let terms = fields.weighted_terms(&asked.text);
+        terms.map(|(term, weight)| (term, weight * asked.weight))
     };
-    Some(Degradation::new(LEXICAL_TERMS_SKIPPED, detail))
+    let clauses: Vec<_> = asked.flat_map(weighted).map(clause).collect();
+    (!clauses.is_empty()).then(|| BooleanQuery::new(clauses))
 }

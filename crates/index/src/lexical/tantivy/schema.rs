@@ -6,7 +6,8 @@ use tantivy::{
     schema::{Field, IndexRecordOption, NumericOptions, STRING, Schema, TextFieldIndexing, TextOptions},
 };
 
-use super::{LaneDocument, analyzer};
+use super::LaneDocument;
+use crate::lexical::analyzer;
 
 /// Unit key, in a column, and a term by which the unit is removed. The chunker bounds its length.
 pub(super) const UNIT: &str = "unit";
