@@ -41,6 +41,9 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: WHAT_A_HEAD_KNOWS },
     Migration { sql: FURTHER_ENCODERS },
     Migration { sql: impact::TABLES },
+    Migration {
+        sql: WHAT_NEED_NOT_BE_COUNTED,
+    },
 ];
 
 /// Bodies lie apart from the other columns, so that looking through all resources reads few pages.
@@ -169,4 +172,22 @@ CREATE TABLE search_sparse_cache (
     PRIMARY KEY (input_hash, encoder_revision)
 ) STRICT;
 CREATE INDEX search_sparse_cache_encoder ON search_sparse_cache (encoder_revision);
+";
+
+/// A build that knows that nothing was lost since the head need not look at every unit for a missing vector, and one that
+/// knows how much may be spare at most need not look at every vector for what the head does without.
+const WHAT_NEED_NOT_BE_COUNTED: &str = "
+ALTER TABLE search_revisions ADD COLUMN vectors_lost INTEGER;
+CREATE TABLE search_vector_counts (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    lost INTEGER NOT NULL,
+    spare_bytes INTEGER
+) STRICT;
+INSERT INTO search_vector_counts (one, lost) VALUES (1, 0);
+CREATE TRIGGER search_vector_deleted AFTER DELETE ON search_vector_cache BEGIN
+    UPDATE search_vector_counts SET lost = lost + 1;
+END;
+CREATE TRIGGER search_vector_changed AFTER UPDATE ON search_vector_cache BEGIN
+    UPDATE search_vector_counts SET lost = lost + 1;
+END;
 ";

@@ -24,8 +24,9 @@ pub(crate) use resources::{
 pub(crate) use revisions::{Head, RevisionDraft, abandon, begin, fail, finish, head, last_failure, prune};
 pub(crate) use units::{StoredUnit, stored_unit, unit_by_key, units_at};
 pub(crate) use vectors::{
-    Encoding, LackingUnit, cache_bytes, count_lacking, evict, forget_vectors, inputs_with_vectors, is_cached,
-    keep_vector, keep_weights, lacking_units, vector_of_input, vector_of_unit,
+    Encoding, LackingUnit, bytes_of_input, cache_bytes, count_lacking, count_lacking_among, evict, forget_vectors,
+    inputs_with_vectors, is_cached, keep_vector, keep_weights, lacking_units, note_spare_bytes, spare_bytes,
+    vector_of_input, vector_of_unit, vectors_lost,
 };
 
 /// Returns whether the error means that the index cannot be trusted any more.
@@ -42,10 +43,10 @@ pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
 pub(crate) fn is_full_text_broken(error: &rusqlite::Error) -> bool {
     /// What FTS5 answers where its own tables do not fit together.
     const SQLITE_CORRUPT_VTAB: i32 = 267;
-    match error.sqlite_error_code() {
     if let rusqlite::Error::FromSqlConversionFailure(.., source) = error {
         return source.is::<BrokenWords>();
     }
+    match error.sqlite_error_code() {
         // A garbled length makes FTS5 ask for memory that there is not; none of our statements needs more than a little.
         Some(ErrorCode::OutOfMemory) => true,
         // Where one of its tables is gone, SQLite has no other code than that of a wrong statement.

@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             && head.degradations.is_some()
             && head.vectors_missing == 0;
         match self.request.encoder {
-            Some(encoder) if is_same => {
+            Some(encoder) if is_same && !self.is_surely_whole()? => {
                 Ok(store::count_lacking(&self.db, Encoding::dense(encoder))? == (0, head.vectors_refused))
             }
             _ => Ok(is_same),
@@ -192,6 +192,15 @@ impl<'a> Run<'a> {
     }
 
     /// Ends a build that found nothing to do, but for a word index left behind by one that was killed.
+    /// Returns whether the head lacks no vector that it may still get, as far as that can be told without looking at every
+    /// unit.
+    fn is_surely_whole(&self) -> rusqlite::Result<bool> {
+        match (&self.head, self.request.encoder) {
+            (Some(head), Some(encoder)) => head.is_surely_whole(&self.db, encoder),
+            _ => Ok(false),
+        }
+    }
+
     fn unchanged(&mut self) -> Step<BuildReport> {
         let head = self.head.take().expect("only a head can be current");
         self.counts
@@ -265,7 +274,7 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        if !full {
+        if !full && !self.is_surely_whole()? {
             let leaving = leaving(&self.db, plan, changes)?;
             add_stored(&self.db, encoder, &leaving, &mut missing)?;
         }

@@ -4,9 +4,9 @@ use casebook_corpus::{Degradation, EffectiveHash, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::degradation::VECTOR_LANE_UNAVAILABLE;
-use crate::store::{effective_hash, pack, unpack};
+use crate::store::{effective_hash, pack, unpack, vectors_lost};
 use crate::vector::partial;
-use crate::{EncoderRevision, FailedBuild, Revision, RevisionId};
+use crate::{EncoderRevision, FailedBuild, Revision, RevisionId, TextEncoder};
 
 /// How many revisions are remembered, failed ones included.
 const KEPT: i64 = 100;
@@ -22,6 +22,9 @@ pub(crate) struct Head {
     pub(crate) vectors_missing: u64,
     /// Units that the revision's encoder refused.
     pub(crate) vectors_refused: u64,
+    /// How many rows of the cache of vectors had been deleted or changed by then, ever; `None` where an earlier version
+    /// made it.
+    pub(crate) vectors_lost: Option<u64>,
     /// Why the encoder stopped before the end.
     pub(crate) trouble: Option<String>,
     /// Numbers of one vector; `None` without an encoder.
@@ -34,6 +37,14 @@ impl Head {
     /// Returns how many units in the lanes have no vector.
     pub(crate) fn lacking(&self) -> u64 {
         self.vectors_missing + self.vectors_refused
+    }
+
+    /// Returns whether nothing is missing of this encoder's vectors, as far as that can be told without looking at every
+    /// unit: nothing was when the head was made, and no vector was lost since.
+    pub(crate) fn is_surely_whole(&self, db: &Connection, encoder: &dyn TextEncoder) -> rusqlite::Result<bool> {
+        let is_same = self.revision.encoder_revision.as_ref() == Some(encoder.revision())
+            && self.dimension == Some(encoder.dimension());
+        Ok(is_same && self.vectors_missing == 0 && self.vectors_lost == Some(vectors_lost(db)?))
     }
 
     /// Tells what is wrong with the vectors. An empty memory lacks none.
@@ -65,7 +76,7 @@ pub(crate) struct RevisionDraft<'a> {
 pub(crate) fn head(db: &Connection) -> rusqlite::Result<Option<Head>> {
     let sql = "SELECT r.seq, r.id, r.parent, r.effective_hash, r.chunker_revision, r.encoder_revision,
                       r.lexical_revision, r.resources, r.units, r.units_searched, r.vectors_missing, r.vectors_refused,
-                      r.ended_at, r.error, r.dimension, r.degradations
+                      r.ended_at, r.error, r.dimension, r.degradations, r.vectors_lost
                FROM search_heads JOIN search_revisions AS r USING (seq)";
     db.prepare_cached(sql)?
         .query_row([], |row| {
@@ -87,6 +98,7 @@ pub(crate) fn head(db: &Connection) -> rusqlite::Result<Option<Head>> {
                 units_searched: row.get(9)?,
                 vectors_missing: row.get(10)?,
                 vectors_refused: row.get(11)?,
+                vectors_lost: row.get(16)?,
                 trouble: row.get(13)?,
                 dimension: row.get(14)?,
                 degradations: row.get_ref(15)?.as_blob_or_null()?.map(unpack).transpose()?,
@@ -126,7 +138,8 @@ pub(crate) fn finish(db: &Connection, head: &Head, elapsed_ms: u64) -> rusqlite:
     let rows = db.execute(
         "UPDATE search_revisions
          SET status = 'ready', resources = ?2, units = ?3, units_searched = ?4, vectors_missing = ?5,
-             vectors_refused = ?6, ended_at = ?7, elapsed_ms = ?8, error = ?9, dimension = ?10, degradations = ?11
+             vectors_refused = ?6, ended_at = ?7, elapsed_ms = ?8, error = ?9, dimension = ?10, degradations = ?11,
+             vectors_lost = ?12
          WHERE seq = ?1",
         params![
             head.seq,
@@ -140,6 +153,7 @@ pub(crate) fn finish(db: &Connection, head: &Head, elapsed_ms: u64) -> rusqlite:
             head.trouble,
             head.dimension,
             head.degradations.as_ref().map(pack),
+            head.vectors_lost,
         ],
     )?;
     let moved = db.execute(

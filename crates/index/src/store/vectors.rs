@@ -98,6 +98,56 @@ pub(crate) fn count_lacking(db: &Connection, encoding: Encoding<'_>) -> rusqlite
         .query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
+/// Returns how many of these inputs lack a vector that they may still get, and how many the encoder refused.
+pub(crate) fn count_lacking_among<'a>(
+    db: &Connection,
+    encoding: Encoding<'_>,
+    inputs: impl Iterator<Item = &'a ContentHash>,
+) -> rusqlite::Result<(u64, u64)> {
+    let sql = "SELECT length(vector) FROM search_vector_cache WHERE input_hash = ?1 AND encoder_revision = ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let (mut missing, mut refused) = (0, 0);
+    for input in inputs {
+        let values = params![input.as_bytes(), encoding.encoder.as_str()];
+        let found = statement.query_row(values, |row| row.get::<_, Option<usize>>(0));
+        match found.optional()? {
+            Some(None) => refused += 1,
+            Some(Some(bytes)) if encoding.bytes() == bytes => {}
+            _ => missing += 1,
+        }
+    }
+    Ok((missing, refused))
+}
+
+/// Returns how many rows of the cache were ever deleted or changed: where it did not rise, nothing was lost.
+pub(crate) fn vectors_lost(db: &Connection) -> rusqlite::Result<u64> {
+    db.prepare_cached("SELECT lost FROM search_vector_counts")?
+        .query_row([], |row| row.get(0))
+}
+
+/// Returns how many bytes of the cache the head does without at most; `None` where nobody knows.
+pub(crate) fn spare_bytes(db: &Connection) -> rusqlite::Result<Option<u64>> {
+    db.prepare_cached("SELECT spare_bytes FROM search_vector_counts")?
+        .query_row([], |row| row.get(0))
+}
+
+/// Notes how many bytes of the cache the head does without at most.
+pub(crate) fn note_spare_bytes(db: &Connection, bytes: Option<u64>) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE search_vector_counts SET spare_bytes = ?1 WHERE spare_bytes IS NOT ?1")?
+        .execute([bytes])
+        .map(drop)
+}
+
+/// Returns the bytes that the cache holds of one input at most: those of an encoder of the builds and of all that are filled
+/// in beside.
+pub(crate) fn bytes_of_input(db: &Connection, dimension: usize) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(*), ifnull(sum(dimension), 0) FROM search_encoders";
+    let (others, numbers): (u64, u64) = db
+        .prepare_cached(sql)?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((numbers + dimension as u64) * size_of::<f32>() as u64 + (others + 1) * ROW)
+}
+
 /// Returns the inputs that have a vector of this length, rising. Reads the index alone, and no vector.
 pub(crate) fn inputs_with_vectors(
     db: &Connection,

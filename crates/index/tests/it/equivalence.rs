@@ -20,12 +20,13 @@ enum Edit {
     Build,
 }
 
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 6] = [
     "the index is rebuilt 索引重建",
     "a note on 用户 and agents",
     "gen-itgc runs nightly",
     "ＦＵＬＬ width and don't",
     "",
+    "REFUSE this 拒绝",
 ];
 
 fn edit() -> impl Strategy<Value = Edit> {

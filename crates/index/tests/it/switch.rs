@@ -248,5 +248,5 @@ fn an_index_of_version_2_serves_and_is_filled() {
     assert_eq!((report.end, report.encoded), (FillEnd::Complete, 13));
     let db = rusqlite::Connection::open(folder.path().join("index.db")).unwrap();
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 4);
+    assert_eq!(version, 5);
 }

@@ -107,7 +107,8 @@ fn an_index_of_an_earlier_version_serves_and_is_completed() {
         &fixture,
         "DROP INDEX search_vector_cache_length; DROP INDEX search_units_input;
          CREATE INDEX search_vector_cache_refused ON search_vector_cache (encoder_revision) WHERE vector IS NULL;
-         DROP TABLE search_encoders; DROP TABLE search_sparse_cache;
+         DROP TRIGGER search_vector_deleted; DROP TRIGGER search_vector_changed; DROP TABLE search_vector_counts;
+         DROP TABLE search_encoders; DROP TABLE search_sparse_cache; ALTER TABLE search_revisions DROP COLUMN vectors_lost;
          DROP TABLE search_word_segments; DROP TABLE search_word_blocks; DROP TABLE search_word_terms;
          DROP TABLE search_word_units; DROP TABLE search_word_lengths;
          ALTER TABLE search_revisions DROP COLUMN dimension; ALTER TABLE search_revisions DROP COLUMN degradations;

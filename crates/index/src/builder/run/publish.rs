@@ -8,7 +8,7 @@ use crate::builder::cut::CutResource;
 use crate::builder::failure::{Failure, Step};
 use crate::builder::plan::Plan;
 use crate::builder::run::Run;
-use crate::builder::run::evict::evict;
+use crate::builder::run::evict::{Turnover, evict};
 use crate::builder::word_index;
 use crate::error::chain;
 use crate::store::{self, Encoding, Head, RevisionDraft};
@@ -48,15 +48,28 @@ impl Run<'_> {
         let trouble = self.counts.encoded.trouble.as_ref().map(|error| chain(error));
         let elapsed_ms = self.elapsed_ms();
         let (cache_bytes, made) = (self.shared.options().cache_bytes, self.counts.encoded.rows);
+        let parent = self.head.as_ref().filter(|_| !scope.full);
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Only what was cut anew can lack what no unit of the parent lacked.
+        let is_whole_beside = match (parent, encoder) {
+            (Some(head), Some(encoder)) => head.lacking() == 0 && head.is_surely_whole(&tx, encoder)?,
+            _ => false,
+        };
         let mut written = apply(&tx, plan, cut, changes, scope, self.request.observer)?;
         if scope.full {
             written.rows += store::forget_vectors(&tx)?;
         }
-        let evicted = evict(&tx, cache_bytes, encoder.map(TextEncoder::revision), made)?;
+        let left = written.units + written.lexical.removed.len() as u64;
+        let has_encoder = |head: &Head| head.revision.encoder_revision.as_ref() == encoder.map(TextEncoder::revision);
+        let left = parent.is_some_and(has_encoder).then_some(left);
+        let evicted = evict(&tx, cache_bytes, encoder, &Turnover { made, left })?;
         written.rows += evicted;
         let totals = store::totals(&tx)?;
         let (vectors_missing, vectors_refused) = match encoder {
+            Some(encoder) if is_whole_beside => {
+                let inputs = cut.iter().flat_map(|cut| cut.units.iter().map(|(_, input)| input));
+                store::count_lacking_among(&tx, Encoding::dense(encoder), inputs)?
+            }
             Some(encoder) => store::count_lacking(&tx, Encoding::dense(encoder))?,
             None => (0, 0),
         };
@@ -76,6 +89,7 @@ impl Run<'_> {
             units_searched: totals.units_searched,
             vectors_missing,
             vectors_refused,
+            vectors_lost: Some(store::vectors_lost(&tx)?),
             trouble,
             dimension: encoder.map(TextEncoder::dimension),
             degradations: Some(plan.bent.clone()),
