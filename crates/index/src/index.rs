@@ -12,7 +12,7 @@ use casebook_chunker::Chunker;
 use casebook_corpus::{Degradation, Timestamp};
 use casebook_storage::{FileLock, create_private_file};
 
-pub(crate) use self::database::{FileId, Pool, Pooled};
+pub(crate) use self::database::{FileId, Lent, Pool, Pooled};
 use self::files::Files;
 use self::loaded::Loaded;
 pub(crate) use self::loaded::StateKey;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use casebook_corpus::{Degradation, Scan, Timestamp};
-use casebook_storage::{FileLock, Waited};
+use casebook_storage::{FileLock, OpenOptions, Waited};
 use rusqlite::Connection;
 
 use self::look::{Look, Looked, look};
@@ -21,7 +21,7 @@ use crate::builder::known::Known;
 use crate::builder::plan::{Difference, Plan, plan, scan_degradations};
 use crate::builder::{BuildReport, BuildRequest, BuildStage, LockWait, step, word_index};
 use crate::degradation::INDEX_REBUILT;
-use crate::index::Shared;
+use crate::index::{Lent, Shared};
 use crate::store::{self, Encoding, Head};
 use crate::vector::Covered;
 use crate::{BuildError, EncoderRevision, Passage, Revision, TextEncoder};
@@ -76,7 +76,7 @@ fn lock(shared: &Shared, request: &BuildRequest<'_>) -> Result<FileLock, BuildEr
 struct Run<'a> {
     shared: &'a Shared,
     request: &'a BuildRequest<'a>,
-    db: Connection,
+    db: Lent<'a>,
     started: u64,
     started_at: Timestamp,
     head: Option<Head>,
@@ -101,11 +101,12 @@ struct Counts {
 impl<'a> Run<'a> {
     /// Opens the database and writes nothing.
     fn open(shared: &'a Shared, request: &'a BuildRequest<'a>, started: u64) -> Step<Self> {
-        let db = shared.pool().take(shared.files())?.db;
-        if let LockWait::Millis(millis) = request.wait {
-            // Who does not wait for another builder does not wait for another writer of the file either.
-            db.busy_timeout(Duration::from_millis(millis))?;
-        }
+        // Who does not wait for another builder does not wait for another writer of the file either.
+        let busy_timeout = match request.wait {
+            LockWait::UntilFree => OpenOptions::BUSY_TIMEOUT,
+            LockWait::Millis(millis) => Duration::from_millis(millis),
+        };
+        let db = Lent::take(shared.pool(), shared.files(), busy_timeout)?;
         Ok(Self {
             shared,
             request,
@@ -191,7 +192,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Ends a build that found nothing to do, but for a word index left behind by one that was killed.
     /// Returns whether the head lacks no vector that it may still get, as far as that can be told without looking at every
     /// unit.
     fn is_surely_whole(&self) -> rusqlite::Result<bool> {
@@ -201,6 +201,7 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Ends a build that found nothing to do, but for a word index left behind by one that was killed.
     fn unchanged(&mut self) -> Step<BuildReport> {
         let head = self.head.take().expect("only a head can be current");
         self.counts
@@ -238,6 +239,7 @@ impl<'a> Run<'a> {
             full,
             full_text: lexical_changed,
             fts5: self.shared.options().fts5,
+            impact: self.shared.options().impact,
         };
         let (head, written, word_index) = self.publish(seq, id, &plan, &cut, &changes, scope)?;
         self.counts.rows += written.rows;
@@ -248,7 +250,6 @@ impl<'a> Run<'a> {
         }
         self.counts.degradations.extend(plan.left_out);
         self.counts.degradations.extend(plan.bent);
-            impact: self.shared.options().impact,
         self.counts.degradations.extend(word_index);
         self.finished(head, true, plan.difference)
     }

@@ -1,10 +1,11 @@
 //! Connections to the database, and the database made anew where it is broken.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use casebook_corpus::Degradation;
-use casebook_storage::{DatabaseError, FileLock, Waited, is_unwritable};
+use casebook_storage::{DatabaseError, FileLock, OpenOptions, Waited, is_unwritable};
 use rusqlite::Connection;
 
 use crate::OpenError;
@@ -104,6 +105,61 @@ impl Pool {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE && pooled.is_writable {
             idle.push(pooled);
+        }
+    }
+}
+
+/// A connection that writes much, back in the pool when it is dropped: where the last one is closed, SQLite copies its log
+/// into the database and removes it, which takes longer than a small build.
+pub(crate) struct Lent<'a> {
+    pool: &'a Pool,
+    /// Only dropping takes it out.
+    pooled: Option<Pooled>,
+}
+
+impl<'a> Lent<'a> {
+    /// Bytes of pages that a build keeps in memory: without them each page of an index on hashes is read and written again
+    /// and again. SQLite counts in KiB where the number is negative.
+    const CACHE: i64 = -(64 << 10);
+    /// What SQLite takes by itself.
+    const USUAL_CACHE: i64 = -2000;
+
+    /// Takes a connection that waits so long for another writer of the file.
+    pub(crate) fn take(pool: &'a Pool, files: &Files, busy_timeout: Duration) -> Result<Self, OpenError> {
+        let lent = Self {
+            pool,
+            pooled: Some(pool.take(files)?),
+        };
+        let set = lent.set(busy_timeout, Self::CACHE);
+        set.map_err(|error| open_error(files, error.into()))?;
+        Ok(lent)
+    }
+
+    fn set(&self, busy_timeout: Duration, cache: i64) -> rusqlite::Result<()> {
+        self.busy_timeout(busy_timeout)?;
+        self.pragma_update(None, "cache_size", cache)
+    }
+}
+
+impl Deref for Lent<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.pooled.as_ref().expect("only dropping takes it out").db
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.pooled.as_mut().expect("only dropping takes it out").db
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let is_usual = self.set(OpenOptions::BUSY_TIMEOUT, Self::USUAL_CACHE).is_ok();
+        if let Some(pooled) = self.pooled.take().filter(|_| is_usual) {
+            self.pool.give_back(pooled);
         }
     }
 }
