@@ -2,7 +2,7 @@
 //! tokenizer.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::LazyLock,
     vec,
 };
@@ -87,22 +87,20 @@ pub(super) fn asked(question: &str) -> Vec<AskedTerm> {
 
 /// Returns the terms that are forms of the same word, itself among them; none of a regular word.
 fn forms_of(term: &str) -> &'static [String] {
-    static FORMS: LazyLock<(HashMap<String, usize>, Vec<Vec<String>>)> = LazyLock::new(|| {
+    static FORMS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
         let mut stems = Stems::default();
-        let (mut groups, mut words) = (HashMap::new(), Vec::<Vec<String>>::new());
+        let mut groups = BTreeMap::<String, Vec<String>>::new();
         for (form, base) in FORMS_AND_BASES {
             let (form, base) = (stems.of(form), stems.of(base));
-            let group = *groups.entry(base.clone()).or_insert_with(|| {
-                words.push(vec![base]);
-                words.len() - 1
-            });
-            groups.insert(form.clone(), group);
-            words[group].push(form);
+            groups.entry(base.clone()).or_insert_with(|| vec![base]).push(form);
         }
-        (groups, words)
+        let of_each = |group: &Vec<String>| {
+            let group = group.clone();
+            group.clone().into_iter().map(move |word| (word, group.clone()))
+        };
+        groups.values().flat_map(of_each).collect()
     });
-    let (groups, words) = &*FORMS;
-    groups.get(term).map_or(&[], |group| words[*group].as_slice())
+    FORMS.get(term).map_or(&[], Vec::as_slice)
 }
 
 /// Returns whether the word says nothing of what an English question is about. Measured: questions find better without.

@@ -28,7 +28,7 @@ pub(super) fn left_out(asked: &[AskedTerm], mut places: Vec<usize>) -> Option<De
     let names = names.join(", ");
     let detail = match places.len() {
         0 => return None,
-        ..=NAMED => format!("the question is long; left out: {names}"),
+        1..=NAMED => format!("the question is long; left out: {names}"),
         all => format!("the question is long; left out: {names} and {} more words", all - NAMED),
     };
     Some(Degradation::new(LEXICAL_TERMS_SKIPPED, detail))

@@ -89,7 +89,7 @@ pub(crate) fn clear(db: &Connection) -> rusqlite::Result<()> {
 }
 
 fn number(unit: i64) -> rusqlite::Result<u32> {
-    u32::try_from(unit).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, unit.into()))
+    u32::try_from(unit).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, unit))
 }
 
 /// What the tables of words hold is not what was written.
